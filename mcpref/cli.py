@@ -1,0 +1,113 @@
+"""The command ``mcpref``: serve a server object of somebody's module.
+
+Messages for people go to stderr; stdout belongs to the protocol.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from . import __version__
+from .server.core import McpServer
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command. Exits with 2 where the command line or what it names is wrong."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    logging.basicConfig(
+        level=options.log_level.upper(), stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s"
+    )
+    server = load(options.target)
+    if sys.stdin is not None and sys.stdin.isatty():
+        print(
+            f"mcpref: serving {server.name!r} on stdio: type JSON-RPC messages, one a line, or let an MCP host "
+            "start this command; Ctrl-D ends it",
+            file=sys.stderr,
+        )
+    server.run()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="mcpref", description="Serve an MCP server.")
+    parser.add_argument("--version", action="version", version=f"mcpref {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    serve = commands.add_parser(
+        "serve",
+        help="serve a server object",
+        description="Serve the McpServer that a module has: mcpref serve mcpref.demo:server --stdio",
+    )
+    serve.add_argument(
+        "target", metavar="MODULE:SERVER", help="a module or a file, and the name of the server in it"
+    )
+    transport = serve.add_mutually_exclusive_group()
+    transport.add_argument(
+        "--stdio", action="store_true", default=True, help="over standard input and output (the default)"
+    )
+    serve.add_argument(
+        "--log-level",
+        default="warning",
+        choices=["debug", "info", "warning", "error"],
+        help="what to write to stderr (default: warning)",
+    )
+    return parser
+
+
+def load(target: str) -> McpServer:
+    """The server that ``module:name`` or ``file.py:name`` names; a module with one server needs no name."""
+    module_name, _, attribute = target.partition(":")
+    if module_name.endswith(".py") or os.sep in module_name:
+        module = _load_file(module_name)
+    else:
+        if os.getcwd() not in sys.path:
+            sys.path.insert(0, os.getcwd())  # as `python -m` does: the user's module lies where they stand
+        try:
+            module = importlib.import_module(module_name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not (
+                module_name == error.name or module_name.startswith(error.name + ".")
+            ):
+                raise  # the module is there; something it imports is not
+            _fail(f"there is no module {module_name!r}; run the command where it can be imported")
+    if attribute:
+        found: object = module
+        for part in attribute.split("."):
+            found = getattr(found, part, None)
+        if found is None:
+            _fail(f"{module_name!r} has no {attribute!r}; its servers: {_names(vars(module)) or 'none'}")
+        if not isinstance(found, McpServer):
+            there = _names(vars(module)) or "none"
+            _fail(f"{target!r} is {type(found).__name__}, not a McpServer; servers there: {there}")
+        return found
+    servers = {name: value for name, value in vars(module).items() if isinstance(value, McpServer)}
+    if len(servers) != 1:
+        _fail(f"name the server, as in {module_name}:server; servers there: {_names(vars(module)) or 'none'}")
+    return next(iter(servers.values()))
+
+
+def _load_file(path: str) -> object:
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location(os.path.splitext(os.path.basename(path))[0], path)
+    if spec is None or spec.loader is None or not os.path.isfile(path):
+        _fail(f"there is no file {path!r}")
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    spec.loader.exec_module(module)
+    return module
+
+
+def _names(members: dict[str, object]) -> str:
+    return ", ".join(name for name, value in members.items() if isinstance(value, McpServer))
+
+
+def _fail(message: str) -> NoReturn:
+    print(f"mcpref: {message}", file=sys.stderr)
+    raise SystemExit(2)

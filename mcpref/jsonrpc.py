@@ -1,0 +1,293 @@
+"""JSON-RPC 2.0 messages as MCP uses them: bytes to typed messages and back.
+
+Knows the envelope only: not which methods exist, nor what their parameters mean. An array decodes to a
+`Batch`; whether one may stand here is for the caller to decide, who knows the revision.
+
+What JSON leaves open is decided here, once, for every transport:
+
+=====================  =======================================================================
+bad UTF-8, bad JSON     `ParseError`
+NaN, Infinity, 1e999    `ParseError`: no JSON number, or none that can be sent on
+a duplicate key         `InvalidRequest`: two readers could see two different messages
+a lone surrogate        kept, and sent on as the escape it came as
+nesting over 100        `InvalidRequest`
+over 4,300 digits       `ParseError` (the limit of Python's own integer parser)
+``id`` of a request     a string or an integer; ``1``, ``"1"``, ``1.0`` and ``true`` are never confused
+=====================  =======================================================================
+
+Pure: no thread, socket or clock.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from .errors import InvalidParams, InvalidRequest, ParseError, ProtocolError
+
+RequestId: TypeAlias = str | int
+Params: TypeAlias = dict[str, Any]
+
+#: Deepest nesting of arrays and objects that is accepted.
+MAX_DEPTH: Final = 100
+
+
+@dataclass(slots=True)
+class Request:
+    """A call that wants exactly one answer."""
+
+    id: RequestId
+    method: str
+    params: Params | None = None
+
+
+@dataclass(slots=True)
+class Notification:
+    """A message that must not be answered."""
+
+    method: str
+    params: Params | None = None
+
+
+@dataclass(slots=True)
+class Response:
+    """The success of a request."""
+
+    id: RequestId
+    result: Any
+
+
+@dataclass(slots=True)
+class ErrorResponse:
+    """The failure of a request, or of a message whose id could not be read (then ``id`` is None)."""
+
+    id: RequestId | None
+    error: ProtocolError
+    keep_null_id: bool = False
+    """Write ``id: null`` where the id is unknown, as revisions that require the member do."""
+
+
+Message: TypeAlias = Request | Notification | Response | ErrorResponse
+
+
+@dataclass(slots=True)
+class Batch:
+    """An array of messages; what was wrong with an entry stands in its place."""
+
+    entries: list[Message | ProtocolError]
+
+
+def decode(data: bytes) -> Message | Batch:
+    """Read one message, or one array of them.
+
+    Raises `ParseError` or `InvalidRequest`; the exception's ``request_id`` is the id to answer to, if one
+    could be read.
+    """
+    value = parse_json(data)
+    if type(value) is list:
+        # JSON-RPC: 6 an empty array is an invalid request
+        if not value:
+            raise InvalidRequest("the batch is empty")
+        return Batch([_entry(item) for item in value])
+    return parse_message(value)
+
+
+def _entry(value: object) -> Message | ProtocolError:
+    try:
+        return parse_message(value)
+    except ProtocolError as error:
+        return error
+
+
+def parse_json(data: bytes) -> Any:
+    """Strict JSON, as the table above says."""
+    try:
+        # Strict UTF-8 first: json.loads would guess UTF-16 and UTF-32 from the first bytes.
+        # Spec: 2025-03-26..2025-11-25 basic/transports MUST be UTF-8
+        # Spec: 2026-07-28 basic/transports/index#messages MUST be UTF-8
+        value = _decode_json(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise ParseError(f"not UTF-8: byte {error.start} cannot be decoded") from None
+    except json.JSONDecodeError as error:
+        raise ParseError(f"not JSON: {error.msg} at character {error.pos}") from None
+    except RecursionError:
+        raise InvalidRequest(f"nested too deeply: at most {MAX_DEPTH} levels are accepted") from None
+    except _NotInterchangeable as error:
+        raise InvalidRequest(str(error)) from None
+    except ValueError as error:
+        raise ParseError(f"not a JSON number that can be read: {str(error)[:80]}") from None
+    # Counting brackets is one pass in C and clears nearly every message; only the rest is walked.
+    if data.count(b"{") + data.count(b"[") > MAX_DEPTH and _depth_exceeds(value, MAX_DEPTH):
+        raise InvalidRequest(f"nested too deeply: at most {MAX_DEPTH} levels are accepted")
+    return value
+
+
+def parse_message(value: object) -> Message:
+    """Check the envelope of one decoded message.
+
+    Spec: 2026-07-28 basic/index#messages
+    """
+    if type(value) is not dict:
+        raise InvalidRequest("a message must be a JSON object")
+    request_id = value.get("id")
+    if value.get("jsonrpc") != "2.0":
+        raise _invalid('the member "jsonrpc" must be "2.0"', request_id)
+    if "method" in value:
+        if "result" in value or "error" in value:
+            raise _invalid("a message is either a request or a response, not both", request_id)
+        method = value["method"]
+        if type(method) is not str:
+            raise _invalid('the member "method" must be a string', request_id)
+        params = value.get("params")
+        if "id" not in value:
+            if type(params) is not dict and "params" in value:
+                raise InvalidParams('the member "params" must be an object')
+            return Notification(method, params)
+        if type(request_id) is not str and type(request_id) is not int:
+            # Spec: 2026-07-28 basic/index#requests MUST be a string or integer, MUST NOT be null
+            raise InvalidRequest('the member "id" must be a string or an integer')
+        if type(params) is not dict and "params" in value:
+            error = InvalidParams('the member "params" must be an object')
+            error.request_id = request_id
+            raise error
+        return Request(request_id, method, params)
+    return _parse_response(value, request_id)
+
+
+def _parse_response(value: dict[str, Any], request_id: object) -> Message:
+    if ("result" in value) == ("error" in value):
+        raise _invalid('a message needs "method", "result" or "error"', request_id)
+    # Our own ids are integers. A peer whose numbers are all floating-point sends 1.0 for 1.
+    if type(request_id) is float and request_id.is_integer():
+        request_id = int(request_id)
+    if "result" in value:
+        if type(request_id) is not str and type(request_id) is not int:
+            raise InvalidRequest('a response needs the "id" of its request')
+        return Response(request_id, value["result"])
+    error = value["error"]
+    if type(error) is not dict or type(error.get("code")) is not int or type(error.get("message")) is not str:
+        raise _invalid('"error" must be an object with an integer "code" and a string "message"', request_id)
+    if request_id is not None and type(request_id) is not str and type(request_id) is not int:
+        raise InvalidRequest('a response needs the "id" of its request')
+    return ErrorResponse(
+        request_id,
+        ReceivedError(error["code"], error["message"], error.get("data")),
+        "id" in value and request_id is None,
+    )
+
+
+class ReceivedError(ProtocolError):
+    """An error as a peer sent it: any code, so that it can be handed on verbatim."""
+
+    def __init__(self, code: int, message: str, data: object = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+def encode(message: Message) -> bytes:
+    """One message as compact JSON in ASCII, so that no reader sees a line break in it.
+
+    Raises `ValueError` or `TypeError` when a value has no JSON form.
+    """
+    return _encode_json(to_json(message)).encode("ascii")
+
+
+def encode_batch(messages: list[Response | ErrorResponse]) -> bytes:
+    """Several responses as one array."""
+    return _encode_json([to_json(message) for message in messages]).encode("ascii")
+
+
+def to_json(message: Message) -> dict[str, Any]:
+    """The message as a JSON object."""
+    match message:
+        case Response():
+            return {"jsonrpc": "2.0", "id": message.id, "result": message.result}
+        case Notification():
+            if message.params is None:
+                return {"jsonrpc": "2.0", "method": message.method}
+            return {"jsonrpc": "2.0", "method": message.method, "params": message.params}
+        case Request():
+            if message.params is None:
+                return {"jsonrpc": "2.0", "id": message.id, "method": message.method}
+            return {"jsonrpc": "2.0", "id": message.id, "method": message.method, "params": message.params}
+        case ErrorResponse():
+            error: dict[str, Any] = {"code": message.error.code, "message": message.error.message}
+            if message.error.data is not None:
+                error["data"] = message.error.data
+            if message.id is None and not message.keep_null_id:
+                return {"jsonrpc": "2.0", "error": error}
+            return {"jsonrpc": "2.0", "id": message.id, "error": error}
+
+
+def encode_json(value: object) -> str:
+    """Any JSON value as compact ASCII text; NaN and infinities are refused."""
+    return _encode_json(value)
+
+
+def canonical_json(value: object) -> str:
+    """The same text for equal values, whatever the order of their members: for digests."""
+    return _encode_canonical(value)
+
+
+class _NotInterchangeable(Exception):
+    """Well-formed JSON that two readers could understand differently."""
+
+
+def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _NotInterchangeable(f"the member {twice[:64]!r} stands twice in one object")
+    return members
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text[:32]} is out of range")
+    return number
+
+
+def _refuse_constant(text: str) -> float:
+    raise ValueError(f"{text} is not JSON")
+
+
+def _depth_exceeds(value: object, limit: int) -> bool:
+    # Level by level instead of by recursion, which is what is being guarded against.
+    level: list[Any] = [value]
+    for _ in range(limit):
+        level = [
+            child
+            for item in level
+            if isinstance(item, dict | list)
+            for child in (item.values() if isinstance(item, dict) else item)
+            if isinstance(child, dict | list)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _invalid(message: str, request_id: object) -> InvalidRequest:
+    error = InvalidRequest(message)
+    if type(request_id) is str or type(request_id) is int:
+        error.request_id = request_id
+    return error
+
+
+# Built once: json.loads and json.dumps with options make a new decoder or encoder at each call.
+_decode_json: Callable[[str], Any] = json.JSONDecoder(
+    object_pairs_hook=_unique_members, parse_float=_finite, parse_constant=_refuse_constant
+).decode
+_encode_json: Callable[[object], str] = json.JSONEncoder(
+    ensure_ascii=True, allow_nan=False, separators=(",", ":")
+).encode
+_encode_canonical: Callable[[object], str] = json.JSONEncoder(
+    ensure_ascii=True, allow_nan=False, separators=(",", ":"), sort_keys=True
+).encode

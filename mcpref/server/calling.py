@@ -1,0 +1,63 @@
+"""Calling the application's function: with its rounds opened, and their end caught.
+
+One way in for tools, prompts and resources, because all three may ask the client for input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..mrtr import check_retry_params
+from .rounds import RoundEnded, ended_by_ask, open_rounds
+
+if TYPE_CHECKING:
+    from .core import McpServer
+    from .scope import RequestScope
+
+
+class INPUT_NEEDED(dict[str, Any]):
+    """An input-required result, told apart from what a function returned."""
+
+
+def invoke(
+    server: McpServer,
+    scope: RequestScope,
+    fn: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    context: str,
+) -> Any:
+    """Call ``fn``; the result is an `INPUT_NEEDED` if it asked the client and the round is over.
+
+    The unwinding of `ask` ends here, inside whatever a framework puts around the call, so that a transaction
+    sees a function that returned.
+    """
+    if context != "context" and not _is_retry(scope):
+        return fn(*args, **kwargs)
+    open_rounds(scope, server)
+    try:
+        value = fn(*args, **kwargs)
+    except RoundEnded:
+        value = None
+    except Exception:
+        # A question was put, and whatever the handler made of the unwinding, its answer is not final.
+        if not (scope.rounds and scope.rounds.pending):
+            raise
+        value = None
+    if scope.rounds is not None and scope.rounds.pending:
+        return INPUT_NEEDED(ended_by_ask(scope, scope.rounds, server.sealer))
+    return value
+
+
+def _is_retry(scope: RequestScope) -> bool:
+    """Whether the request carries answers or a state, which are checked whoever asked for them."""
+    params = scope.request_message.params
+    if (
+        not scope.is_stateless
+        or params is None
+        or not ("requestState" in params or "inputResponses" in params)
+    ):
+        return False
+    check_retry_params(params)
+    return True

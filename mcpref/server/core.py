@@ -1,0 +1,443 @@
+"""McpServer: what an application registers its functions on, and what turns a request into its answer.
+
+A server holds registrations and settings only. What is known of a peer is in a `ConnectionState`, what is
+known of a request in a `RequestScope`, so one server serves any number of connections, of both eras, at once.
+
+The way of a request, whatever the transport::
+
+    admit(request, ctx)   the ladder (inbound.py); entered in the in-flight table; no user code
+      -> RequestScope
+    dispatch(scope)       middleware -> method (methods/) -> the application's function -> results.py
+      -> Response | ErrorResponse | None (cancelled, or a stream that stays open)
+
+A transport with a reader thread runs `admit` there and `dispatch` on a worker; `handle` runs both in place.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
+
+from ..caching import LIST_CACHE_METHODS, CacheHint
+from ..errors import InternalError, LocalError, PeerError, ProtocolError, RequestCancelled, ToolError
+from ..jsonrpc import ErrorResponse, Notification, Request, Response, encode
+from ..meta import check_extension_id
+from ..settings import Settings
+from ..versions import LATEST, ProtocolVersion
+from .catalog import Catalog, ListKind, Resource
+from .context import RequestContext
+from .inbound import Offer, route
+from .lifespan import AnyLifespan, Lifespan
+from .methods import HANDLERS, NOTIFICATIONS, StreamOpened
+from .push import Changes, ListenStream, MemoryChanges
+from .registry import Blueprint, ListChange, Registrar
+from .responses import InputRequired
+from .results import finish, finish_error, shape
+from .rounds import Sealer, ended_by_return
+from .scope import RequestScope
+from .state import ConnectionState, ServerMode
+
+if TYPE_CHECKING:
+    from ..request_state import KeyRing
+
+log = logging.getLogger("mcpref.server")
+
+T = TypeVar("T")
+E = TypeVar("E", bound=Exception)
+Result: TypeAlias = dict[str, Any]
+CallNext: TypeAlias = Callable[[Request, RequestContext], Result]
+Middleware: TypeAlias = Callable[[Request, RequestContext, CallNext], Result]
+ErrorHandler: TypeAlias = Callable[[Any], Exception]
+
+
+class McpServer(Registrar):
+    """An MCP server. Register functions on it, then `run` it or mount its `wsgi_app`."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        version: str = "0",
+        title: str | None = None,
+        description: str | None = None,
+        website_url: str | None = None,
+        icons: Sequence[Mapping[str, Any]] | None = None,
+        instructions: str | None = None,
+        mode: ServerMode = ServerMode.STATEFUL,
+        secret: str | bytes | Sequence[str | bytes] | None = None,
+        logging: bool = True,
+        resource_subscriptions: bool = False,
+        require_initialized: bool = False,
+        extensions: Mapping[str, Mapping[str, Any]] | None = None,
+        settings: Settings | None = None,
+        debug: bool = False,
+    ) -> None:
+        """
+        ``secret`` seals what a round that asks for input leaves with the client; a sequence allows rotation (the
+        first seals). Default: the environment's ``MCPREF_SECRET``, else a random one, for this process alone.
+        ``logging`` declares that `ctx.log` may send messages. ``debug`` shows the text of unexpected
+        exceptions to the client: for development only.
+        """
+        super().__init__()
+        info = {"name": name, "version": version}
+        for key, value in (
+            ("title", title),
+            ("description", description),
+            ("websiteUrl", website_url),
+            ("icons", None if icons is None else list(icons)),
+        ):
+            if value is not None:
+                info[key] = value  # type: ignore[assignment]
+        self.name = name
+        self.instructions = instructions
+        self.settings = settings or Settings()
+        self.debug = debug
+        self.changes: Changes = MemoryChanges()
+        """Where changes are announced; several processes share one."""
+        self._mode = mode
+        self._infos = {v: shape("Implementation", info, v) for v in ProtocolVersion}
+        self._secret = secret
+        self._logging = logging
+        self._require_initialized = require_initialized
+        self._resource_subscriptions = False
+        self._extensions = {key: dict(value) for key, value in (extensions or {}).items()}
+        for identifier in self._extensions:
+            check_extension_id(identifier)
+        self._cache_hints: dict[str, CacheHint] = {}
+        self._middleware: tuple[Middleware, ...] = ()
+        self._error_handlers: dict[type[Exception], ErrorHandler] = {}
+        self._lifespans: list[AnyLifespan] = []
+        self._offered: set[str] = set()
+        self._catalog: Catalog | None = None
+        self._sealer: Sealer | None = None
+        self.bound_state = ConnectionState()
+        """The state of a peer whose transport keeps none."""
+        if resource_subscriptions:
+            self.enable_resource_subscriptions()
+
+    # ---- Configuration --------------------------------------------------------------------------------
+
+    @property
+    def mode(self) -> ServerMode:
+        """How legacy requests are served; fixed at construction."""
+        return self._mode
+
+    def server_info(self, version: ProtocolVersion) -> Mapping[str, Any]:
+        """Who this server is, as the revision can say it."""
+        return self._infos[version]
+
+    def enable_resource_subscriptions(self) -> None:
+        """Let clients watch single resources; announce changes with `notify_resource_updated`."""
+        if self._mode is ServerMode.STATELESS:
+            raise ValueError(
+                "a stateless server cannot remember subscriptions: construct it with mode=ServerMode.STATEFUL"
+            )
+        self._resource_subscriptions = True
+        self._catalog = None
+
+    def require_initialized(self) -> None:
+        """Refuse legacy requests before the handshake is complete (off by default)."""
+        self._require_initialized = True
+        self._catalog = None
+
+    def set_list_cache_hint(self, method: str, hint: CacheHint) -> None:
+        """How long clients may keep a list, and who may share it.
+
+        Spec: 2026-07-28 server/utilities/caching#choosing-a-cache-scope
+        """
+        if method not in LIST_CACHE_METHODS:
+            raise ValueError(
+                f"{method!r} has no list to cache; one of: {', '.join(sorted(LIST_CACHE_METHODS))}"
+            )
+        self._cache_hints[method] = hint
+
+    def middleware(self, fn: Middleware, /) -> Middleware:
+        """Run ``fn(request, ctx, call_next)`` around every request but ``initialize``, the first outermost."""
+        self._middleware = (*self._middleware, fn)
+        return fn
+
+    def error_handler(
+        self, exc_type: type[E], /
+    ) -> Callable[[Callable[[E], Exception]], Callable[[E], Exception]]:
+        """Say what an exception means to the client: return a `ToolError` or a `ProtocolError`."""
+
+        def register(fn: Callable[[E], Exception]) -> Callable[[E], Exception]:
+            self._error_handlers[exc_type] = fn
+            return fn
+
+        return register
+
+    def lifespan(self, fn: Callable[[], Iterator[T]], /) -> Callable[[], T]:
+        """Open something once per process; see lifespan.py. Returns a function that gives the value."""
+        span = Lifespan(fn)
+        self._lifespans.append(span)
+        return span
+
+    def include(self, blueprint: Blueprint, /, *, prefix: str = "") -> None:
+        """Take in what a blueprint registered; ``prefix`` goes before the names of its tools and prompts."""
+        from .including import include
+
+        include(self, blueprint, prefix)
+
+    # ---- What is offered ------------------------------------------------------------------------------
+
+    @property
+    def catalog(self) -> Catalog:
+        """What is offered now: a snapshot, read without a lock."""
+        return self._catalog or self._build_catalog()
+
+    def _build_catalog(self) -> Catalog:
+        with self._registry_lock:
+            templates = list(self._templates.values())
+            catalog = Catalog(
+                tools=dict(self._tools),
+                resources=dict(self._resources),
+                templates=templates,
+                prompts=dict(self._prompts),
+                completers=dict(self._completers),
+                matching=sorted(templates, key=_specificity),
+                offer=Offer(self._capabilities(), self._mode, self._require_initialized),
+            )
+            self._catalog = catalog
+        return catalog
+
+    def _capabilities(self) -> Result:
+        # Spec: 2026-07-28 server/tools#capabilities MUST declare what is offered. What was offered once stays
+        # declared: a client that knows of the feature may ask again for a list that is empty now.
+        for name, table in (
+            ("tools", self._tools),
+            ("prompts", self._prompts),
+            ("resources", self._resources or self._templates),
+        ):
+            if table:
+                self._offered.add(name)
+        capabilities: Result = {}
+        for name in ("tools", "prompts", "resources"):
+            if name in self._offered:
+                capabilities[name] = {"listChanged": True}
+        if self._resource_subscriptions:
+            capabilities["resources"] = {"subscribe": True, "listChanged": True}
+        if self._completers:
+            capabilities["completions"] = {}
+        if self._logging:
+            capabilities["logging"] = {}
+        if self._extensions:
+            capabilities["extensions"] = self._extensions
+        return capabilities
+
+    def _changed(self, change: ListChange | None) -> None:
+        self._catalog = None
+        if change is not None:
+            self.changes.publish({"method": f"notifications/{change}/list_changed"})
+
+    def notify_resource_updated(self, uri: str) -> None:
+        """Tell whoever watches this resource that it has changed."""
+        self.changes.publish({"method": "notifications/resources/updated", "params": {"uri": uri}})
+
+    def notify_list_changed(self, what: ListChange) -> None:
+        """Tell clients to fetch a list again, for lists that depend on more than what is registered."""
+        self._changed(what)
+
+    # ---- Serving --------------------------------------------------------------------------------------
+
+    def admit(self, request: Request, ctx: RequestContext) -> RequestScope:
+        """Check a request and enter it as running. Raises `ProtocolError`; runs no code of the application.
+
+        Whoever admits must `dispatch`, or `release`.
+        """
+        state = ctx.state or self.bound_state
+        scope = RequestScope(ctx, route(request, state, self.catalog.offer), logging_enabled=self._logging)
+        # `initialize` cannot be cancelled.
+        # Spec: 2024-11-05..2025-11-25 basic/utilities/cancellation#behavior-requirements
+        if request.method != "initialize":
+            scope.tracked = state.track(request.id, scope.token)
+        return scope
+
+    def release(self, scope: RequestScope) -> None:
+        """Take a request out of the in-flight table. Idempotent."""
+        if scope.tracked:
+            (scope.state or self.bound_state).untrack(scope.request_id, scope.token)
+            scope.tracked = False
+
+    def dispatch(self, scope: RequestScope) -> Response | ErrorResponse | None:
+        """Serve an admitted request. None if it was cancelled by the client, or opened a stream."""
+        answer: Response | ErrorResponse
+        try:
+            result = self._call(scope)
+            if isinstance(result, StreamOpened):
+                return None
+            answer = Response(scope.request_id, self._finish(result, scope))
+        except BaseException as error:  # also SystemExit: a handler does not end the process
+            answer = ErrorResponse(scope.request_id, self.to_protocol_error(error, scope))
+        self.release(scope)
+        scope.close()
+        # Spec: 2026-07-28 basic/patterns/cancellation#behavior-requirements SHOULD NOT answer
+        if scope.token.suppresses_response or scope.inner.is_cancelled:
+            return None
+        return answer
+
+    def handle(self, message: Request | Notification, ctx: RequestContext) -> Response | ErrorResponse | None:
+        """Serve a message in place, on this thread."""
+        if isinstance(message, Notification):
+            self.notify(message, ctx)
+            return None
+        try:
+            scope = self.admit(message, ctx)
+        except ProtocolError as error:
+            return ErrorResponse(message.id, error)
+        return self.dispatch(scope)
+
+    def notify(self, notification: Notification, ctx: RequestContext) -> None:
+        """Take a notification. Never answers, runs no code of the application, ignores what it does not know.
+
+        Spec: 2026-07-28 basic/index#notifications MUST NOT respond
+        """
+        handler = NOTIFICATIONS.get(notification.method)
+        if handler is not None:
+            handler(ctx.state or self.bound_state, notification.params or {})
+
+    def _call(self, scope: RequestScope) -> Result:
+        handler = HANDLERS[scope.method]
+        if not self._middleware or scope.method == "initialize":
+            return handler(self, scope, scope.request_message.params or {})
+
+        def innermost(request: Request, ctx: RequestContext) -> Result:
+            return handler(self, scope, request.params or {})
+
+        call: CallNext = innermost
+        for fn in reversed(self._middleware):
+            call = _bind(fn, call)
+        return call(scope.request_message, scope)
+
+    def _finish(self, result: Result, scope: RequestScope) -> Result:
+        version = scope.protocol_version
+        if not version.features.result_type:
+            return result
+        return finish(result, scope.method, version, self._infos[version], self.cache_hint(scope.method))
+
+    def finish_listen(self, stream: ListenStream) -> Result:
+        """The result that ends a listen stream, complete."""
+        return finish(stream.result(), "subscriptions/listen", LATEST, self._infos[LATEST], _NO_CACHE)
+
+    def cache_hint(self, method: str) -> CacheHint:
+        """How long the results of a method may be kept."""
+        return self._cache_hints.get(method) or (_PRIVATE if method == "resources/read" else _NO_CACHE)
+
+    def list_page(self, kind: ListKind, scope: RequestScope, params: Mapping[str, Any]) -> Result:
+        """One page of a list.
+
+        Spec: 2026-07-28 server/utilities/pagination#response-format
+        """
+        page, following = self.catalog.page(
+            kind, scope.protocol_version, params.get("cursor"), self.settings.page_size
+        )
+        result: Result = {kind: page}
+        if following is not None:
+            result["nextCursor"] = following
+        return result
+
+    def ask_for(self, scope: RequestScope, needs: InputRequired) -> Result:
+        """The result of a handler that returned what it needs from the client."""
+        return ended_by_return(scope, needs.requests, needs.state, self.sealer)
+
+    def encode(self, answer: Response | ErrorResponse) -> bytes:
+        """The answer as bytes; one that has no JSON form becomes an internal error."""
+        try:
+            return encode(answer)
+        except (ValueError, TypeError, RecursionError) as error:
+            return encode(ErrorResponse(answer.id, self._internal_error(error, "a result has no JSON form")))
+
+    # ---- Errors ---------------------------------------------------------------------------------------
+
+    def to_protocol_error(self, error: BaseException, scope: RequestScope) -> ProtocolError:
+        """What the client learns of an exception that reached the top."""
+        error = self.translate(error)
+        match error:
+            case ProtocolError():
+                return finish_error(error, scope.protocol_version)
+            case RequestCancelled():
+                return InternalError("the request was cancelled")
+            case ToolError() | LocalError() | PeerError():
+                return InternalError(str(error))
+            case _:
+                return self._internal_error(error, f"{scope.method} failed")
+
+    def translate(self, error: BaseException) -> BaseException:
+        """An exception of the application's, as its error handler has it; any other as it is."""
+        for cls in type(error).__mro__:
+            handler = self._error_handlers.get(cls)
+            if handler is not None:
+                try:
+                    return handler(error)
+                except Exception as raised:
+                    return raised
+        return error
+
+    def _internal_error(self, error: BaseException, what: str) -> InternalError:
+        """Log an unexpected exception; the client gets a reference into the log and nothing else."""
+        reference = secrets.token_hex(4)
+        log.error("%s (reference %s)", what, reference, exc_info=error)
+        if self.debug:
+            return InternalError(f"{what} (reference {reference}): {type(error).__name__}: {error}")
+        return InternalError(f"internal error (reference {reference})")
+
+    # ---- State that travels ---------------------------------------------------------------------------
+
+    @property
+    def sealer(self) -> Sealer:
+        """Seals and opens the state of rounds; made on first use, in the process that uses it."""
+        if self._sealer is None:
+            self._sealer = Sealer(self._key_ring(), time.time)
+        return self._sealer
+
+    def _key_ring(self) -> KeyRing:
+        from ..request_state import KeyRing
+
+        secret = self._secret if self._secret is not None else os.environ.get("MCPREF_SECRET")
+        if secret is None:
+            secret = secrets.token_bytes(32)
+        given = [secret] if isinstance(secret, str | bytes) else list(secret)
+        return KeyRing(given, ttl=self.settings.state_ttl, max_length=self.settings.state_limit)
+
+    # ---- Running --------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Open every lifespan; transports call it before they serve."""
+        for span in self._lifespans:
+            span()
+
+    def close(self) -> None:
+        """Close every lifespan, the last one first."""
+        for span in reversed(self._lifespans):
+            span.close()
+
+    @overload
+    def run(self, transport: Literal["stdio"] = "stdio") -> None: ...
+    @overload
+    def run(self, transport: Literal["http"], *, host: str = "127.0.0.1", port: int = 8000) -> None: ...
+    def run(self, transport: str = "stdio", *, host: str = "127.0.0.1", port: int = 8000) -> None:
+        """Serve until the client goes or a signal comes."""
+        if transport != "stdio":
+            raise ValueError(f"there is no transport {transport!r}; this server runs on 'stdio'")
+        from ..transport.process import run_stdio
+
+        run_stdio(self)
+
+
+_NO_CACHE = CacheHint()
+# The function behind a resource may look at who asks, and nobody else must be given what it answered.
+# Spec: 2026-07-28 server/utilities/caching#security-considerations
+_PRIVATE = CacheHint(scope="private")
+
+
+def _specificity(resource: Resource) -> tuple[int, int, int, str]:
+    assert resource.template is not None
+    return resource.template.specificity
+
+
+def _bind(fn: Middleware, call_next: CallNext) -> CallNext:
+    return lambda request, ctx: fn(request, ctx, call_next)

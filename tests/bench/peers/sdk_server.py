@@ -1,0 +1,41 @@
+"""The bench server on the official SDK: its high-level API, sync tools, defaults throughout.
+
+Runs inside an environment of that SDK, never inside mcpref's own. The 1.x line calls the same class FastMCP.
+"""
+
+import time
+
+try:
+    from mcp.server import MCPServer
+except ImportError:
+    from mcp.server.fastmcp import FastMCP as MCPServer
+
+server = MCPServer("bench")
+
+
+@server.tool()
+def add(a: int, b: int) -> int:
+    """Add two integers."""
+    return a + b
+
+
+@server.tool()
+def sleep(seconds: float) -> str:
+    """Sleep, then say so."""
+    time.sleep(seconds)
+    return "slept"
+
+
+def numbered(number: int):
+    def tool(name: str, count: int = 1, ratio: float = 0.5, flag: bool = False) -> str:
+        """Format the arguments of a call into one line of text."""
+        return f"{number} {name} {count} {ratio} {flag}"
+
+    return tool
+
+
+for number in range(48):
+    server.tool(name=f"tool_{number:02}")(numbered(number))
+
+if __name__ == "__main__":
+    server.run()

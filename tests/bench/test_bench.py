@@ -1,0 +1,115 @@
+"""The bench measures what it says: against peers that behave, lie, die and hang."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from . import drivers
+from .drivers import LEGACY, MODERN, Peer, PeerFailed, Script, Target
+from .measures import Measure, Plan, add_script, is_sum
+from .report import Row, as_json, render
+
+STUB = Path(__file__).parent / "peers" / "stub_server.py"
+
+
+def program(text: str) -> Peer:
+    return Peer([sys.executable, "-c", text])
+
+
+def test_script_numbers_its_lines_and_is_what_the_revision_asks_for() -> None:
+    legacy = Script("tools/list", {}, revision=LEGACY, ids=range(5, 8))
+    lines = [json.loads(line) for line in bytes(legacy.data).splitlines()]
+    assert [line["id"] for line in lines] == [5, 6, 7]
+    assert lines[0] == {"jsonrpc": "2.0", "id": 5, "method": "tools/list", "params": {}}
+    assert legacy.offsets[-1] == len(legacy.data)
+    modern = Script("tools/list", {}, revision=MODERN, ids=range(1, 2))
+    meta = json.loads(bytes(modern.data))["params"]["_meta"]
+    assert meta["io.modelcontextprotocol/protocolVersion"] == MODERN
+
+
+@pytest.mark.parametrize("depth", [1, 3, 32, 200])
+def test_pump_gets_one_answer_to_each_request(depth: int) -> None:
+    with Peer([sys.executable, str(STUB)]) as peer:
+        pumped = peer.pump(add_script(LEGACY, range(10, 110)), depth=depth).check(is_sum)
+    assert len(pumped.ids) == 100
+    assert pumped.rate > 0
+
+
+def test_pump_stops_sending_when_the_time_is_over() -> None:
+    with Peer([sys.executable, str(STUB)]) as peer:
+        pumped = peer.pump(add_script(LEGACY, range(1000)), depth=8, seconds=0).check(is_sum)
+    assert list(pumped.ids) == list(range(8))
+
+
+def test_pump_refuses_a_window_that_could_block() -> None:
+    script = Script("tools/call", {"text": "x" * drivers.WINDOW_BYTES}, revision=LEGACY, ids=range(2))
+    with Peer([sys.executable, str(STUB)]) as peer, pytest.raises(ValueError, match="lower the depth"):
+        peer.pump(script, depth=1)
+
+
+def test_a_peer_that_dies_is_told_with_its_stderr() -> None:
+    with (
+        program("import sys; sys.stdin.readline(); sys.exit('out of cheese')") as peer,
+        pytest.raises(PeerFailed, match=r"closed its stdout \(exit status 1\)(.|\n)*out of cheese"),
+    ):
+        peer.handshake(LEGACY)
+
+
+def test_a_peer_that_hangs_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drivers, "ANSWER_SECONDS", 0.3)
+    with (
+        program("import sys; sys.stdin.read()") as peer,
+        pytest.raises(PeerFailed, match="did not answer in time and was killed"),
+    ):
+        peer.handshake(LEGACY)
+
+
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        ('{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}', "answered wrongly"),
+        ('{"jsonrpc":"2.0","id":7,"result":{}}', "other ids"),
+    ],
+)
+def test_a_wrong_answer_is_no_figure(answer: str, complaint: str) -> None:
+    with (
+        program(f"import sys; sys.stdin.readline(); print('{answer}', flush=True)") as peer,
+        pytest.raises(PeerFailed, match=complaint),
+    ):
+        peer.handshake(LEGACY)
+
+
+def row(ours: list[float], theirs: list[float], *, aim: float | None, more_is_better: bool) -> Row:
+    measure = Measure("key", "the title", "/s", aim, more_is_better, lambda target, plan: 0.0)
+    return Row(measure, ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("aim", "more_is_better", "verdict"),
+    [
+        (2, True, ">= 2x    met"),
+        (4, True, ">= 4x    not met"),
+        (4, False, "<= 4x    met"),
+        (2, False, "<= 2x    not met"),
+        (None, True, ""),
+    ],
+)
+def test_the_verdict_follows_the_median_ratio(aim: float | None, more_is_better: bool, verdict: str) -> None:
+    assert row([2, 3, 40], [1, 1, 4], aim=aim, more_is_better=more_is_better).verdict == verdict
+
+
+def test_the_table_and_the_raw_figures_show_ratio_and_spread() -> None:
+    ours = Target("a", "ours", Path(), Path(), "")
+    theirs = Target("b", "theirs", Path(), Path(), "")
+    rows = [row([200, 300, 4000], [100, 100, 100], aim=2, more_is_better=True)]
+    table = render(rows, ours, theirs, {1: 5000.0})
+    assert "300 /s" in table
+    assert "3.00x" in table
+    assert "2.00..40.0" in table
+    assert "5,000/s at depth 1" in table
+    figures = json.loads(as_json(rows, ours, theirs, Plan(3, 0.1), {}))
+    assert figures["figures"][0]["ratios"] == [2.0, 3.0, 40.0]

@@ -1,0 +1,81 @@
+"""`tee.py FRAMES COMMAND...`: stands between a client and a stdio server and records every line that passes.
+
+The client starts this program instead of the server; bytes go through unchanged in both directions. FRAMES
+gets one JSON object per line that passed, `{"at", "from", "line"}`, and at the end `{"at", "exit"}` with the
+server's exit status. A file without that last record tells that the client killed the server.
+
+Needs the standard library alone and knows nothing of the protocol: what it records can be wrong in any way.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any, TextIO
+
+CHUNK = 1 << 16
+
+
+class Recorder:
+    """Writes records to a file as they happen; called from both copying threads."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._lock = threading.Lock()
+        self._begin = time.monotonic()
+
+    def record(self, **fields: Any) -> None:
+        with self._lock:
+            at = round(time.monotonic() - self._begin, 4)
+            self._out.write(json.dumps({"at": at, **fields}) + "\n")
+            self._out.flush()
+
+
+def copy(source: int, sink: int, origin: str, recorder: Recorder) -> None:
+    """Copy until the source ends; go on reading when nobody takes the bytes any more: nobody must block."""
+    rest = b""
+    while chunk := os.read(source, CHUNK):
+        # Recorded first: what the other end has seen is then always in the file.
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            recorder.record(**{"from": origin, "line": line.decode("utf-8", "backslashreplace")})
+        try:
+            view = memoryview(chunk)
+            while view:
+                view = view[os.write(sink, view) :]
+        except BrokenPipeError:
+            continue
+    if rest:
+        recorder.record(**{"from": origin, "line": rest.decode("utf-8", "backslashreplace"), "cut": True})
+
+
+def main() -> int:
+    frames, *command = sys.argv[1:]
+    with open(frames, "w", encoding="utf-8") as out:
+        recorder = Recorder(out)
+        server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        assert server.stdin is not None
+        assert server.stdout is not None
+        signal.signal(signal.SIGTERM, lambda signum, frame: server.terminate())
+        to_server = server.stdin
+
+        def from_client() -> None:
+            copy(0, to_server.fileno(), "client", recorder)
+            to_server.close()
+
+        # A daemon: a client that keeps our stdin open must not outlive its server through us.
+        threading.Thread(target=from_client, name="from-client", daemon=True).start()
+        copy(server.stdout.fileno(), 1, "server", recorder)
+        status = server.wait()
+        recorder.record(exit=status)
+    return status if status >= 0 else 128 - status
+
+
+if __name__ == "__main__":
+    # No interpreter shutdown: the thread above may be in the middle of a read.
+    os._exit(main())
