@@ -13,6 +13,8 @@ A token is the URL-safe base64, without padding, of::
                        payload; encrypted in format 2
     tag     32 or 16   over everything before it
 
+Format 2 makes a key for each token from the first half of the nonce, and AES-GCM's own nonce is the second.
+
 Spec: 2026-07-28 basic/patterns/mrtr#server-requirements-basic-workflow
 
 Pure: the clock is an argument, and random bytes come from a function that can be replaced. Knows nothing of

@@ -263,6 +263,16 @@ def is_qualifier(origin: Any) -> bool:
     return getattr(origin, "_name", "") in ("Final", "Required", "NotRequired", "ReadOnly")
 
 
+def union_arms(hint: Any) -> tuple[Any, ...]:
+    """What a hint may mean: the arms of a union, without ``Annotated``."""
+    origin = typing.get_origin(hint)
+    if origin is typing.Annotated:
+        return union_arms(typing.get_args(hint)[0])
+    if origin is typing.Union or origin is types.UnionType:
+        return tuple(inner for arm in typing.get_args(hint) for inner in union_arms(arm))
+    return (hint,)
+
+
 def is_record(hint: Any) -> bool:
     return isinstance(hint, type) and (hasattr(hint, "__dataclass_fields__") or records.is_typed_dict(hint))
 

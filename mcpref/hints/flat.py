@@ -35,13 +35,17 @@ _KEYWORDS: Final[dict[str, frozenset[str]]] = {
 # -- forms from types ------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=256)  # handlers ask in the middle of a call: the form is compiled for the first of them
-def elicitation_codec(tp: type) -> Codec:
+def elicitation_codec(tp: Any) -> Codec:
     """The form that asks for an instance of ``tp``: a flat dataclass, TypedDict or pydantic model.
 
     A field that may be None is not required, and None where the answer leaves it out. Raises `TypeError`,
     naming the field and why it cannot stand in a form.
     """
+    return _compile_form(tp)
+
+
+@lru_cache(maxsize=256)  # handlers ask in the middle of a call: only the first of them waits for this
+def _compile_form(tp: type) -> Codec:
     if not is_record(tp) and not is_model(tp):
         raise UnsupportedType(
             f"{getattr(tp, '__qualname__', tp)} is no form; use a dataclass, a TypedDict or a pydantic model"

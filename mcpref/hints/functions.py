@@ -108,11 +108,9 @@ def _called(fn: Any) -> Any:
     while True:
         if isinstance(fn, functools.partial):
             fn = fn.func
-        elif isinstance(fn, types.MethodType) or isinstance(fn, staticmethod):
+        elif isinstance(fn, (types.MethodType, staticmethod)):
             fn = fn.__func__
-        elif inspect.isroutine(fn) or isinstance(fn, type) or not callable(fn):
-            return fn
-        elif hasattr(fn, "__wrapped__"):  # functools.lru_cache and its like
+        elif inspect.isroutine(fn) or isinstance(fn, type) or hasattr(fn, "__wrapped__") or not callable(fn):
             return fn
         else:
             fn = type(fn).__call__
@@ -177,5 +175,5 @@ def _scope_of(fn: Any, localns: Mapping[str, Any], names: Mapping[str, Any]) -> 
     module_names = getattr(fn, "__globals__", {})
     if "<locals>" in getattr(fn, "__qualname__", ""):
         return Scope(module_names, {**localns, **closure}, names)
-    # A function of a module does not see the locals of where it happens to be registered, unless nothing else fits.
+    # A function of a module does not see the locals of where it is registered, unless nothing else fits.
     return Scope(module_names, closure, {**names, **localns})

@@ -47,6 +47,14 @@ class Member:
         self.codec = codec
         """Takes null where the default is None, though the schema does not say so."""
 
+    def with_codec(self, codec: Codec) -> Member:
+        """The same member, converted in another way; its schema stays."""
+        other = object.__new__(Member)
+        for slot in Member.__slots__:
+            setattr(other, slot, getattr(self, slot))
+        other.codec = codec
+        return other
+
     def absent(self) -> Any:
         """The value where none was sent."""
         return self.default if self.factory is None else self.factory()
@@ -99,15 +107,57 @@ def object_schema(
     return schema
 
 
-def missing_members(names: Sequence[str]) -> DecodeError:
+def member_reader(
+    members: Sequence[Member], *, closed: bool = True, fill: bool = True
+) -> Callable[[Any], list[Any]]:
+    """A function from an object to the converted values of ``members``, in their order.
+
+    Where a member was not sent, its default stands, or MISSING without ``fill``.
+    """
+    rows = tuple((member.name, member.codec.exact, member.codec.decode, member) for member in members)
+    total = len(rows)
+
+    def read(value: Any) -> list[Any]:
+        if not isinstance(value, dict):
+            raise DecodeError(f"{shorten(value)} is not an object")
+        get = value.get
+        values: list[Any] = []
+        append = values.append
+        absent = 0
+        name, item = "", MISSING
+        try:
+            for name, exact, decode, member in rows:
+                item = get(name, MISSING)
+                if type(item) is exact:
+                    append(item)
+                elif item is not MISSING:
+                    append(decode(item))
+                elif member.required:
+                    raise missing_members(value, members)
+                else:
+                    absent += 1
+                    append(member.absent() if fill else MISSING)
+        except DecodeError as error:
+            if item is not MISSING:
+                error.under(name)
+            raise
+        if closed and len(value) != total - absent:
+            raise unknown_members(value, members)
+        return values
+
+    return read
+
+
+def missing_members(value: dict[str, Any], members: Sequence[Member]) -> DecodeError:
+    names = [member.name for member in members if member.required and member.name not in value]
     listed = ", ".join(repr(name) for name in names)
     return DecodeError(f"{listed} {'is' if len(names) == 1 else 'are'} missing")
 
 
-def unknown_members(names: Sequence[str], valid: Sequence[str]) -> DecodeError:
-    listed = ", ".join(shorten(name, 40) for name in names[:5])
-    allowed = ", ".join(valid) if valid else "none"
-    return DecodeError(f"unknown: {listed}; valid names are: {allowed}")
+def unknown_members(value: dict[str, Any], members: Sequence[Member]) -> DecodeError:
+    valid = [member.name for member in members]
+    listed = ", ".join(shorten(name, 40) for name in [name for name in value if name not in valid][:5])
+    return DecodeError(f"unknown: {listed}; valid names are: {', '.join(valid) or 'none'}")
 
 
 def screen_for(members: Sequence[Member], *, closed: bool) -> Callable[[dict[str, Any]], bool]:
@@ -178,48 +228,17 @@ def dataclass_codec(
 def _dataclass_decoder(
     cls: Any, members: Sequence[Member], *, positional: bool, closed: bool
 ) -> Callable[[Any], Any]:
-    rows = tuple((member.name, member.codec.exact, member.codec.decode, member) for member in members)
+    read = member_reader(members, closed=closed)
     names = tuple(member.name for member in members)
-    total = len(rows)
 
     def decode(value: Any) -> Any:
-        if not isinstance(value, dict):
-            raise DecodeError(f"{shorten(value)} is not an object")
-        get = value.get
-        args: list[Any] = []
-        append = args.append
-        absent = 0
-        name, item = "", MISSING
+        values = read(value)
         try:
-            for name, exact, convert, member in rows:
-                item = get(name, MISSING)
-                if type(item) is exact:
-                    append(item)
-                elif item is not MISSING:
-                    append(convert(item))
-                elif not member.required:
-                    absent += 1
-                    append(member.absent())
-                else:
-                    raise _missing(value, members)
-        except DecodeError as error:
-            if item is not MISSING:
-                error.under(name)
-            raise
-        if closed and len(value) != total - absent:
-            raise unknown_members([key for key in value if key not in names], names)
-        try:
-            return cls(*args) if positional else cls(**dict(zip(names, args, strict=True)))
+            return cls(*values) if positional else cls(**dict(zip(names, values, strict=True)))
         except ValueError as error:  # __post_init__ may know rules that no schema can say
             raise DecodeError(str(error) or f"not a valid {cls.__name__}") from error
 
     return decode
-
-
-def _missing(value: dict[str, Any], members: Sequence[Member]) -> DecodeError:
-    return missing_members(
-        [member.name for member in members if member.required and member.name not in value]
-    )
 
 
 def _dataclass_encoder(cls: type, codecs: dict[str, Codec]) -> Callable[[Any], Any]:
@@ -271,7 +290,7 @@ def typed_dict_codec(
         if not isinstance(value, dict):
             raise DecodeError(f"{shorten(value)} is not an object")
         if not needed <= value.keys():
-            raise _missing(value, members)
+            raise missing_members(value, members)
         result = dict(value)
         get = value.get
         name = ""

@@ -39,40 +39,45 @@ class InvalidSchema(ValueError):
 class Problem(NamedTuple):
     """One complaint about a value."""
 
-    path: str
-    """Where, as in ``stops[2].name``; "" for the value itself."""
+    segments: tuple[str | int, ...]
+    """Where: names and indexes, outermost first; none for the value itself."""
     message: str
     value: Any
 
+    @property
+    def path(self) -> str:
+        """Where, as in ``stops[2].name``."""
+        return format_path(self.segments)
+
     def __str__(self) -> str:
-        return f"{self.path}: {self.message}" if self.path else self.message
+        return f"{self.path}: {self.message}" if self.segments else self.message
 
 
 class SchemaValidator:
-    """One schema; may be shared by all threads.
+    """One schema; may be shared by all threads. Compiled at its first use.
 
-    Checked when it is made and `InvalidSchema` raised, naming ``where``; ``trusted`` schemas, which this library
-    has written itself, are not checked, so that they cost nothing until they are used.
+    One that was written by hand is to be checked before: `check`.
     """
 
     __slots__ = ("_compiled", "_references", "schema")
 
-    def __init__(self, schema: Mapping[str, Any], *, where: str = "schema", trusted: bool = False) -> None:
+    def __init__(self, schema: Mapping[str, Any]) -> None:
         self.schema = schema
         self._compiled: Any = None
         self._references = 0
-        if not trusted:
-            try:
-                self._check()
-            except InvalidSchema as error:
-                raise InvalidSchema(f"{where}: {error}") from None
 
-    def _check(self) -> None:
-        """Valid in its dialect, within bounds, self-contained.
+    def check(self, where: str = "") -> None:
+        """Raise `InvalidSchema`, naming ``where``, unless valid in its dialect, within bounds, self-contained.
 
         Spec: 2026-07-28 basic/index#implementation-requirements MUST name an unsupported dialect as such
         Spec: 2026-07-28 basic/index#ref-resolution MUST NOT fetch; SHOULD reject what stays unresolved
         """
+        try:
+            self._check()
+        except InvalidSchema as error:
+            raise InvalidSchema(f"{where}: {error}" if where else str(error)) from None
+
+    def _check(self) -> None:
         from jsonschema.exceptions import SchemaError
 
         _check_nesting(self.schema)
@@ -101,9 +106,9 @@ class SchemaValidator:
         try:
             return [_problem(error) for error in islice(validator.iter_errors(value), MAX_PROBLEMS)]
         except (_Exhausted, RecursionError):
-            return [Problem("", _ENDLESS, value)]
+            return [Problem((), _ENDLESS, value)]
         except OverflowError:
-            return [Problem("", "a number is too large to be checked", value)]
+            return [Problem((), "a number is too large to be checked", value)]
 
     def errors(self, value: Any) -> list[str]:
         """`problems`, as text."""
@@ -285,7 +290,7 @@ def _count_references(schema: Any) -> int:
 
 
 def _problem(error: Any) -> Problem:
-    return Problem(format_path(error.absolute_path), _cut(_word(error)), error.instance)
+    return Problem(tuple(error.absolute_path), _cut(_word(error)), error.instance)
 
 
 def _word(error: Any) -> str:

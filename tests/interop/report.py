@@ -51,8 +51,9 @@ def _note(cell: Cell) -> str:
 def excerpt(path: Path) -> list[str]:
     """The last frames of a connection, one line each."""
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    lines = [_frame(record) for record in records[-SHOWN_FRAMES:]]
-    return ["..." * (len(records) > SHOWN_FRAMES), *lines] if len(records) > SHOWN_FRAMES else lines
+    left_out = len(records) - SHOWN_FRAMES
+    above = [f"({left_out} frames more above)"] if left_out > 0 else []
+    return above + [_frame(record) for record in records[-SHOWN_FRAMES:]]
 
 
 def _frame(record: dict[str, object]) -> str:

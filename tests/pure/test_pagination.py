@@ -136,6 +136,13 @@ def test_no_changed_character_goes_unnoticed() -> None:
                 assert code(cursor[:index] + other + cursor[index + 1 :]) == -32602
 
 
+def test_the_other_alphabet_of_base64_is_not_taken() -> None:
+    cursors = [encode_cursor("tools", index, name) for index, name in enumerate(NAMES)]
+    swapped = {cursor.translate(str.maketrans("-_", "+/")) for cursor in cursors} - set(cursors)
+    assert swapped
+    assert {code(cursor) for cursor in swapped} == {-32602}
+
+
 @pytest.mark.parametrize("cursor", [5, 1.5, True, False, [], {}, ["x"]])
 def test_a_cursor_is_a_string(cursor: Any) -> None:
     assert code(cursor) == -32602

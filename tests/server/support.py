@@ -19,7 +19,7 @@ VERSIONS = [version.value for version in ProtocolVersion]
 #: How long any wait of a test may take before the test fails.
 PATIENCE = 20.0
 
-FORM = {"elicitation": {}}
+FORM: Mapping[str, Any] = {"elicitation": {}}
 EVERYTHING: Mapping[str, Any] = {
     "elicitation": {"form": {}, "url": {}},
     "sampling": {"tools": {}, "context": {}},
