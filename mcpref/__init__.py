@@ -35,6 +35,7 @@ from .errors import (
     InvalidParams,
     LocalError,
     McpError,
+    MissingRequiredClientCapability,
     PeerError,
     ProtocolError,
     RequestCancelled,
@@ -44,7 +45,7 @@ from .errors import (
 from .hints import Param
 from .mrtr import InputRequest
 from .server.context import Auth, NullContext, RequestContext, RequestInfo
-from .server.core import McpServer
+from .server.core import CallNext, McpServer
 from .server.registry import Blueprint
 from .server.responses import Completion, InputRequired, ToolResponse
 from .server.state import ServerMode
@@ -58,6 +59,7 @@ __all__ = [
     "Auth",
     "Blueprint",
     "CacheHint",
+    "CallNext",
     "CancellationToken",
     "Completion",
     "Content",
@@ -73,6 +75,7 @@ __all__ = [
     "LocalError",
     "McpError",
     "McpServer",
+    "MissingRequiredClientCapability",
     "NullContext",
     "Param",
     "PeerError",

@@ -19,13 +19,12 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, overload
-from urllib.parse import urlsplit
 
 from .errors import InvalidAnswer, InvalidParams, LocalProtocolError
 from .hints import Codec, DecodeError
 from .hints.flat import check_requested_schema, elicitation_codec
 from .jsonrpc import canonical_json
-from .mrtr import InputRequest
+from .mrtr import InputRequest, is_http_url
 from .sampling_rules import check_sampling_params
 from .versions import ProtocolVersion
 
@@ -268,9 +267,14 @@ class Sample(Ask[SampleResult]):
         return ask
 
     def params(self, version: ProtocolVersion) -> dict[str, Any]:
-        if not version.features.sampling_tools and ("tools" in self._params or "toolChoice" in self._params):
+        if version.features.sampling_tools:
+            return self._params
+        if "tools" in self._params or "toolChoice" in self._params:
             raise LocalProtocolError(f"sampling with tools does not exist in revision {version}")
-        return self._params
+        messages = [
+            single for message in self._params["messages"] for single in _single_blocks(message, version)
+        ]
+        return {**self._params, "messages": messages}
 
     def parse(self, result: object) -> SampleResult:
         if not isinstance(result, dict) or "content" not in result:
@@ -320,17 +324,23 @@ class Roots(Ask["list[Root]"]):
         return {}
 
 
+def _single_blocks(message: Mapping[str, Any], version: ProtocolVersion) -> list[dict[str, Any]]:
+    """A message as revisions have it where content is one block: one message for each block."""
+    content = message["content"]
+    blocks = content if isinstance(content, list | tuple) else [content]
+    for block in blocks:
+        kind = block["type"]
+        if kind in ("tool_use", "tool_result") or kind in version.absent_content:
+            raise LocalProtocolError(f"sampling with {kind} content does not exist in revision {version}")
+    return [{**message, "content": block} for block in blocks]
+
+
 def check_elicitation_url(url: str) -> None:
     """An absolute http(s) URL.
 
     Spec: 2025-11-25 client/elicitation#url-mode-elicitation-requests MUST be a valid URL
     """
-    try:
-        parts = urlsplit(url)
-        valid = parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:
-        valid = False
-    if not valid or any(character <= " " for character in url):
+    if not is_http_url(url):
         raise InvalidParams(f"{url[:200]!r} is not an absolute http or https URL")
 
 
@@ -338,12 +348,13 @@ def parse_elicit_result(result: object) -> tuple[str, dict[str, Any]]:
     """The action and, on "accept", the content of an ElicitResult."""
     if not isinstance(result, dict) or result.get("action") not in ("accept", "decline", "cancel"):
         raise InvalidAnswer("the answer to an elicitation needs an 'action': accept, decline or cancel")
+    action: str = result["action"]
     content = result.get("content")
-    if content is None:
-        content = {}
+    if action != "accept" or content is None:
+        return action, {}
     if not isinstance(content, dict):
         raise InvalidAnswer("the content of an accepted elicitation must be an object")
-    return result["action"], content
+    return action, content
 
 
 def check_form_answer(schema: Mapping[str, Any], content: dict[str, Any]) -> dict[str, Any]:
@@ -359,8 +370,8 @@ def check_form_answer(schema: Mapping[str, Any], content: dict[str, Any]) -> dic
 def shape_form(schema: dict[str, Any], version: ProtocolVersion) -> dict[str, Any]:
     """The form as this revision can express it.
 
-    2025-06-18 knows single choices (with ``enumNames`` for their titles) and boolean defaults only; a
-    multi-select field has no form there.
+    2025-06-18 knows single choices (with ``enumNames`` for their titles) and boolean defaults only, and no
+    ``$schema``; a multi-select field has no form there.
     """
     if version.features.elicitation_choices:
         return schema
@@ -378,4 +389,4 @@ def shape_form(schema: dict[str, Any], version: ProtocolVersion) -> dict[str, An
         if "default" in shaped and shaped.get("type") != "boolean":
             del shaped["default"]
         properties[name] = shaped
-    return {**schema, "properties": properties}
+    return {**{key: value for key, value in schema.items() if key != "$schema"}, "properties": properties}

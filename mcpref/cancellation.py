@@ -36,6 +36,7 @@ class CancellationToken:
 
     @property
     def is_cancelled(self) -> bool:
+        """Whether `cancel` was called: `cancelled` by the name that contexts use."""
         return self.cancelled
 
     def cancel(self, reason: str | None = None, *, by_client: bool = True) -> None:

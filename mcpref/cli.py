@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from . import __version__
 from .server.core import McpServer
+from .transport.process import run_stdio, take_standard_streams
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -24,14 +25,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     logging.basicConfig(
         level=options.log_level.upper(), stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s"
     )
+    if sys.stdin is None or sys.stdout is None:
+        _fail("standard input or output is closed; an MCP host connects both")
+    interactive = sys.stdin.isatty()
+    # Before the module is imported: what it prints, and what it reads, must not touch the wire either.
+    stream = take_standard_streams()
     server = load(options.target)
-    if sys.stdin is not None and sys.stdin.isatty():
+    if interactive:
         print(
             f"mcpref: serving {server.name!r} on stdio: type JSON-RPC messages, one a line, or let an MCP host "
             "start this command; Ctrl-D ends it",
             file=sys.stderr,
         )
-    server.run()
+    run_stdio(server, stream)
 
 
 def _parser() -> argparse.ArgumentParser:

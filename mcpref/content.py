@@ -15,12 +15,16 @@ Spec: 2026-07-28 server/tools#tool-result
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from .uri_template import is_valid_uri
 
 Role = Literal["user", "assistant"]
+
+# RFC: 6838 4.2 a type and a subtype; parameters may follow
+_MIME_TYPE = re.compile(r"[A-Za-z0-9][\w!#$&^.+-]*/[A-Za-z0-9][\w!#$&^.+-]*(?:[ \t]*;.*)?", re.ASCII)
 
 
 class Content(dict[str, Any]):
@@ -178,7 +182,7 @@ def _media(
     meta: Mapping[str, Any] | None,
 ) -> Content:
     # Spec: 2026-07-28 server/prompts#image-content MUST be base64 with a valid MIME type
-    if "/" not in mime_type:
+    if not _MIME_TYPE.fullmatch(mime_type):
         raise ValueError(f"{mime_type!r} is not a MIME type such as '{kind}/png'")
     if isinstance(data, str):
         try:

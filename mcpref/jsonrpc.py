@@ -83,8 +83,8 @@ class Batch:
 def decode(data: bytes) -> Message | Batch:
     """Read one message, or one array of them.
 
-    Raises `ParseError` or `InvalidRequest`; the exception's ``request_id`` is the id to answer to, if one
-    could be read.
+    Raises `ParseError`, `InvalidRequest` or `InvalidParams`; the exception's ``request_id`` is the id to
+    answer to, if one could be read. An `InvalidNotification` must not be answered at all.
     """
     value = parse_json(data)
     if type(value) is list:
@@ -116,12 +116,12 @@ def parse_json(data: bytes) -> Any:
     except RecursionError:
         raise InvalidRequest(f"nested too deeply: at most {MAX_DEPTH} levels are accepted") from None
     except _NotInterchangeable as error:
-        raise InvalidRequest(str(error)) from None
+        raise _invalid(str(error), _readable_id(data)) from None
     except ValueError as error:
         raise ParseError(f"not a JSON number that can be read: {str(error)[:80]}") from None
     # Counting brackets is one pass in C and clears nearly every message; only the rest is walked.
     if data.count(b"{") + data.count(b"[") > MAX_DEPTH and _depth_exceeds(value, MAX_DEPTH):
-        raise InvalidRequest(f"nested too deeply: at most {MAX_DEPTH} levels are accepted")
+        raise _invalid(f"nested too deeply: at most {MAX_DEPTH} levels are accepted", _readable_id(data))
     return value
 
 
@@ -133,33 +133,39 @@ def parse_message(value: object) -> Message:
     if type(value) is not dict:
         raise InvalidRequest("a message must be a JSON object")
     request_id = value.get("id")
+    if "method" not in value and ("result" in value or "error" in value):
+        return _parse_response(value, request_id)
     if value.get("jsonrpc") != "2.0":
         raise _invalid('the member "jsonrpc" must be "2.0"', request_id)
-    if "method" in value:
-        if "result" in value or "error" in value:
-            raise _invalid("a message is either a request or a response, not both", request_id)
-        method = value["method"]
-        if type(method) is not str:
-            raise _invalid('the member "method" must be a string', request_id)
-        params = value.get("params")
-        if "id" not in value:
-            if type(params) is not dict and "params" in value:
-                raise InvalidParams('the member "params" must be an object')
-            return Notification(method, params)
-        if type(request_id) is not str and type(request_id) is not int:
-            # Spec: 2026-07-28 basic/index#requests MUST be a string or integer, MUST NOT be null
-            raise InvalidRequest('the member "id" must be a string or an integer')
+    if "method" not in value:
+        raise _invalid('a message needs "method", "result" or "error"', request_id)
+    if "result" in value or "error" in value:
+        raise _invalid("a message is either a request or a response, not both", request_id)
+    method = value["method"]
+    if type(method) is not str:
+        raise _invalid('the member "method" must be a string', request_id)
+    params = value.get("params")
+    if "id" not in value:
         if type(params) is not dict and "params" in value:
-            error = InvalidParams('the member "params" must be an object')
-            error.request_id = request_id
-            raise error
-        return Request(request_id, method, params)
-    return _parse_response(value, request_id)
+            raise InvalidNotification('the member "params" must be an object')
+        return Notification(method, params)
+    if type(request_id) is not str and type(request_id) is not int:
+        # Spec: 2026-07-28 basic/index#requests MUST be a string or integer, MUST NOT be null
+        raise InvalidRequest('the member "id" must be a string or an integer')
+    if type(params) is not dict and "params" in value:
+        error = InvalidParams('the member "params" must be an object')
+        error.request_id = request_id
+        raise error
+    return Request(request_id, method, params)
 
 
 def _parse_response(value: dict[str, Any], request_id: object) -> Message:
-    if ("result" in value) == ("error" in value):
-        raise _invalid('a message needs "method", "result" or "error"', request_id)
+    # The id of a response is one of ours. No error here carries it: sent back, it would pass for the answer to
+    # the peer's own request of that number.
+    if value.get("jsonrpc") != "2.0":
+        raise InvalidRequest('the member "jsonrpc" must be "2.0"')
+    if "result" in value and "error" in value:
+        raise InvalidRequest('a response has either "result" or "error", not both')
     # Our own ids are integers. A peer whose numbers are all floating-point sends 1.0 for 1.
     if type(request_id) is float and request_id.is_integer():
         request_id = int(request_id)
@@ -169,7 +175,7 @@ def _parse_response(value: dict[str, Any], request_id: object) -> Message:
         return Response(request_id, value["result"])
     error = value["error"]
     if type(error) is not dict or type(error.get("code")) is not int or type(error.get("message")) is not str:
-        raise _invalid('"error" must be an object with an integer "code" and a string "message"', request_id)
+        raise InvalidRequest('"error" must be an object with an integer "code" and a string "message"')
     if request_id is not None and type(request_id) is not str and type(request_id) is not int:
         raise InvalidRequest('a response needs the "id" of its request')
     return ErrorResponse(
@@ -177,6 +183,14 @@ def _parse_response(value: dict[str, Any], request_id: object) -> Message:
         ReceivedError(error["code"], error["message"], error.get("data")),
         "id" in value and request_id is None,
     )
+
+
+class InvalidNotification(InvalidParams):
+    """A notification that cannot be read. It is refused where a transport can refuse without a response.
+
+    JSON-RPC: 4.1
+    Spec: 2026-07-28 basic/index#notifications MUST NOT be answered
+    """
 
 
 class ReceivedError(ProtocolError):
@@ -241,9 +255,11 @@ class _NotInterchangeable(Exception):
 def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise _NotInterchangeable(f"the member {twice[:64]!r} stands twice in one object")
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise _NotInterchangeable(f"the member {name[:64]!r} stands twice in one object")
+            seen.add(name)
     return members
 
 
@@ -274,6 +290,21 @@ def _depth_exceeds(value: object, limit: int) -> bool:
     return True
 
 
+def _readable_id(data: bytes) -> object:
+    """The id of a request that is refused for how it is written; None if it has none, or two.
+
+    Spec: 2026-07-28 basic/index#error-responses MUST answer to the id unless it could not be read
+    """
+    try:
+        members = _decode_pairs(data.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+    if type(members) is not tuple or all(name != "method" for name, _ in members):
+        return None
+    ids = [value for name, value in members if name == "id"]
+    return ids[0] if len(ids) == 1 else None
+
+
 def _invalid(message: str, request_id: object) -> InvalidRequest:
     error = InvalidRequest(message)
     if type(request_id) is str or type(request_id) is int:
@@ -285,6 +316,7 @@ def _invalid(message: str, request_id: object) -> InvalidRequest:
 _decode_json: Callable[[str], Any] = json.JSONDecoder(
     object_pairs_hook=_unique_members, parse_float=_finite, parse_constant=_refuse_constant
 ).decode
+_decode_pairs: Callable[[str], Any] = json.JSONDecoder(object_pairs_hook=tuple).decode
 _encode_json: Callable[[object], str] = json.JSONEncoder(
     ensure_ascii=True, allow_nan=False, separators=(",", ":")
 ).encode

@@ -290,14 +290,14 @@ def client_declares(capabilities: Mapping[str, Any], request: InputRequest) -> b
         required = required_capability(request)
     except ValueError:
         return False
-    return all(_declares(capabilities.get(name), name, parts) for name, parts in required.items())
+    return all(_declares(capabilities.get(name), parts) for name, parts in required.items())
 
 
-def _declares(declared: object, name: str, parts: Mapping[str, Any]) -> bool:
+def _declares(declared: object, parts: Mapping[str, Any]) -> bool:
     if not isinstance(declared, dict):
         return False
     # Spec: 2026-07-28 client/elicitation#capabilities an empty object is form mode only
-    if name == "elicitation" and "form" in parts and "form" not in declared and "url" not in declared:
+    if "form" in parts and "form" not in declared and "url" not in declared:
         return True
     return all(isinstance(declared.get(part), dict) for part in parts)
 
@@ -310,7 +310,7 @@ def missing_capabilities(capabilities: Mapping[str, Any], requests: Iterable[Inp
     missing: dict[str, Any] = {}
     for request in requests:
         for name, parts in required_capability(request).items():
-            if not _declares(capabilities.get(name), name, parts):
+            if not _declares(capabilities.get(name), parts):
                 missing.setdefault(name, {}).update(parts)
     return missing
 

@@ -6,9 +6,13 @@ The defaults are safe for a server that strangers can reach; raise what your own
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+#: Names by which a machine calls itself.
+LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Pass one as ``McpServer(settings=...)``. Sizes are in bytes, times in seconds."""
 
@@ -29,8 +33,70 @@ class Settings:
     shutdown_grace: float = 10.0
     """How long a shutdown waits for running handlers."""
 
+    # HTTP: who may come in
+
+    allowed_hosts: tuple[str, ...] = LOOPBACK
+    """Names that the Host header may have, without the port; "*" allows any. Guards against DNS rebinding."""
+    allowed_origins: tuple[str, ...] = ()
+    """Origins that pages may send requests from, beside those of ``allowed_hosts``; "*" allows any."""
+    cors: bool = False
+    """Let pages of the allowed origins read answers: send CORS headers, and answer preflight requests."""
+
+    # HTTP: threads
+
+    threads: int | None = None
+    """Threads of the WSGI host, which no host tells: None takes ``MCPREF_THREADS``, else 4."""
+    max_requests: int = 1024
+    """Requests under way in this process, of any kind; one more gets 503."""
+    max_in_flight_session: int = 32
+    """Requests of one session, or one authenticated caller, that run at the same time."""
+    max_streams_principal: int = 4
+    """Streams that one authenticated caller may keep open."""
+
+    # HTTP: times and streams
+
+    body_deadline: float = 10.0
+    """How long a client may take to send a body, on hosts that show the connection."""
+    upgrade_after: float | None = 10.0
+    """After how long a silent call becomes an event stream, so that a disconnect is noticed; None: never."""
+    keep_alive: float = 15.0
+    """How often a quiet stream sends a comment."""
+    stream_max_age: float = 900.0
+    """After how long a listen or GET stream is ended; clients open another."""
+    stream_buffer_events: int = 256
+    """Events that may wait for a client that reads slowly; past that its stream is ended."""
+    stream_buffer_bytes: int = 1024 * 1024
+    """The same in bytes; also what is kept of a stream to resume it."""
+    resume_within: float = 10.0
+    """How long a handler that waits for an answer lets its client be away before it gives up."""
+    retry_ms: int | None = None
+    """What streams of 2025-11-25 tell clients to wait before they reconnect."""
+    replay_streams: int = 64
+    """Ended streams that are kept so that they can be resumed."""
+    replay_age: float = 3600.0
+    """For how long they are kept."""
+
+    # HTTP: sessions (legacy)
+
+    session_idle: float = 1800.0
+    """After how long without a request a session ends."""
+    max_sessions: int = 10_000
+    """Sessions at one time; then the longest idle one goes, and if all are in use, new ones are refused."""
+
     def __post_init__(self) -> None:
-        for name in ("max_message", "workers", "max_in_flight", "max_streams", "state_limit"):
+        for name in (
+            "max_message",
+            "workers",
+            "max_in_flight",
+            "max_streams",
+            "state_limit",
+            "max_requests",
+            "max_in_flight_session",
+            "max_streams_principal",
+            "stream_buffer_events",
+            "stream_buffer_bytes",
+            "max_sessions",
+        ):
             if getattr(self, name) < 1:
                 raise ValueError(f"Settings.{name} must be at least 1")
         if self.page_size is not None and self.page_size < 1:

@@ -36,7 +36,7 @@ from .jsonrpc import (
 )
 from .meta import MetaKey
 from .mrtr import MRTR_METHODS, parse_input_requests
-from .server.context import RequestContext
+from .server.context import J, R, RequestContext
 from .server.core import McpServer
 from .transport.duplex import DuplexChannel, FdStream
 from .transport.stdio import StdioConnection
@@ -280,6 +280,8 @@ class Peer:
         if self.connection is not None:
             self.connection.finished.wait(deadline.remaining())
             clean = self.connection.shut_down(deadline)
+            self.connection.server.close()
+            self.connection = None
         self._reader.join(deadline.remaining())
         if not self._reader.is_alive():
             self._stream.close_read()
@@ -391,10 +393,12 @@ class RecordingContext(RequestContext):
                 raise KeyError(f"the handler asked {key!r}; give RecordingContext(answers={{{key!r}: ...}})")
         return {key: ask.parse(self._answers[key]) for key, ask in requests.items()}
 
-    def ask(self, key: str, request: Ask[Any], *, timeout: float | None = None) -> Any:
-        return self.ask_each({key: request}, timeout)[key]
+    def ask(self, key: str, request: Ask[R], *, timeout: float | None = None) -> R:
+        answer: R = self.ask_each({key: request}, timeout)[key]
+        return answer
 
-    def once(self, key: str, fn: Callable[[], Any]) -> Any:
+    def once(self, key: str, fn: Callable[[], J]) -> J:
         import json
 
-        return json.loads(encode_json(fn()))
+        value: J = json.loads(encode_json(fn()))
+        return value

@@ -58,8 +58,6 @@ __all__ = [
     "most_specific_first",
 ]
 
-_HEX_DIGITS = frozenset("0123456789ABCDEFabcdef")
-
 
 class UriTemplate:
     """A template. `ValueError` if it is malformed or, unless it is ``expand_only``, cannot be matched.
@@ -281,9 +279,7 @@ def _match_path(matcher: _Matcher, path: str) -> list[str] | None:
     if not slots:
         return [] if path == literals[0] else None
     start, end = len(literals[0]), len(path) - len(literals[-1])
-    if start >= end or not path.startswith(literals[0]) or not path.endswith(literals[-1]):
-        return None
-    if _inside_escape(path, end):
+    if not path.startswith(literals[0]) or not path.endswith(literals[-1]) or _inside_escape(path, end):
         return None
     left: list[str] = []
     right: list[str] = []
@@ -307,7 +303,7 @@ def _match_path(matcher: _Matcher, path: str) -> list[str] | None:
 
 
 def _inside_escape(text: str, place: int) -> bool:
-    return text[place : place + 1] in _HEX_DIGITS and "%" in text[max(place - 2, 0) : place]
+    return "%" in text[max(place - 2, 0) : place]
 
 
 def _find(text: str, literal: str, start: int, end: int) -> int:
@@ -337,8 +333,7 @@ def _decode_any(text: str, allow_traversal: bool) -> str | None:
 def _decode_segments(slot: _Slot, text: str) -> str | None:
     decoded = []
     for segment in text.split("/") if slot.kind == "segments" else [text]:
-        # Before decoding: what a URI's own syntax keeps out of a segment. An escaped one is seen after it.
-        if not segment or "/" in segment or "?" in segment or "#" in segment:
+        if not segment or "?" in segment or "#" in segment:
             return None
         value = decode_escapes(segment)
         if value is None or "\0" in value or "/" in value:

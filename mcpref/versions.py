@@ -122,6 +122,8 @@ class Features:
     """An error response to an unreadable request leaves ``id`` out; elsewhere it is null."""
     meta_second_label: bool
     """A ``_meta`` prefix is reserved by its second label alone."""
+    priming_event: bool
+    """An event stream begins with an id and no data, and may be left and resumed at any time."""
 
 
 #: Spec: 2025-03-26..2026-07-28 changelog
@@ -149,6 +151,7 @@ FEATURES: Mapping[str, Span] = {
     "resource_not_found_code": Span(_V2024_11_05, _V2025_11_25),
     "optional_error_id": Span(_V2025_11_25),
     "meta_second_label": Span(_V2025_11_25),
+    "priming_event": Span(_V2025_11_25, _V2025_11_25),
 }
 
 

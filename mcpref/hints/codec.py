@@ -184,7 +184,7 @@ def free_name(name: str, taken: Container[str]) -> str:
 
 # -- encoding by run-time type ---------------------------------------------------------------------------
 
-_ATOMS: Final = frozenset({str, int, float, bool, type(None)})
+_ATOMS: Final[frozenset[type]] = frozenset({str, int, float, bool, type(None)})
 
 
 def encode_any(value: Any) -> Any:
@@ -193,17 +193,17 @@ def encode_any(value: Any) -> Any:
     if kind in _ATOMS:
         return value
     if kind is dict:
-        return encode_mapping(value, encode_any)
+        return encode_mapping(value, encode_any, atoms=_ATOMS)
     if kind is list:
-        return encode_items(value, encode_any)
+        return encode_items(value, encode_any, atoms=_ATOMS)
     return _encode_object(value)
 
 
-def encode_items(value: list[Any], encode: Convert) -> list[Any]:
-    """``value`` with every item encoded; the same list if no item changed."""
+def encode_items(value: list[Any], encode: Convert, *, atoms: Container[type] = ()) -> list[Any]:
+    """``value`` with every item encoded; the same list if no item changed. Those of ``atoms`` never do."""
     result: list[Any] | None = None
     for index, item in enumerate(value):
-        encoded = encode(item)
+        encoded = item if type(item) in atoms else encode(item)
         if result is not None:
             result.append(encoded)
         elif encoded is not item:
@@ -212,15 +212,16 @@ def encode_items(value: list[Any], encode: Convert) -> list[Any]:
 
 
 def encode_mapping(
-    value: dict[Any, Any], encode: Convert, encode_key: Convert | None = None
+    value: dict[Any, Any], encode: Convert, encode_key: Convert | None = None, *, atoms: Container[type] = ()
 ) -> dict[str, Any]:
-    """``value`` with every member encoded; the same dict if none changed."""
+    """``value`` with every member encoded; the same dict if none changed. Those of ``atoms`` never do."""
     changed: dict[Any, Any] = {}
     plain_keys = True
     for key, item in value.items():
-        encoded = encode(item)
-        if encoded is not item:
-            changed[key] = encoded
+        if type(item) not in atoms:
+            encoded = encode(item)
+            if encoded is not item:
+                changed[key] = encoded
         if type(key) is not str:
             plain_keys = False
     if changed:

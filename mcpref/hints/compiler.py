@@ -135,10 +135,12 @@ class Compiler:
             return self.compile(args[0], scope)
         if origin is tuple:
             return self._tuple(hint, args, scope)
-        if origin in _LISTS or origin in _SETS:
+        if origin in _LISTS:
             with naming("[]"):
-                item = self.compile(args[0], scope) if args else scalars.ANY
-            return containers.set_of(item, _SETS[origin]) if origin in _SETS else containers.list_of(item)
+                return containers.list_of(self.compile(args[0], scope) if args else scalars.ANY)
+        if origin in _SETS:
+            with naming("[]"):
+                return containers.set_of(self._set_item(args, scope), _SETS[origin])
         if origin in _DICTS:
             with naming("{}"):
                 key, value = args or (str, Any)
@@ -155,6 +157,16 @@ class Compiler:
         if len(values) < len(args):
             arms.append(scalars.NULL)
         return containers.union_of(arms)
+
+    def _set_item(self, args: tuple[Any, ...], scope: Scope) -> Codec:
+        if not args:
+            return scalars.ANY
+        hint = scope.evaluate(args[0])
+        if getattr(typing.get_origin(hint) or hint, "__hash__", True) is None:
+            raise UnsupportedType(
+                "items of a set must be hashable; use list, or a frozen dataclass as the item"
+            )
+        return self.compile(hint, scope)
 
     def _tuple(self, hint: Any, args: tuple[Any, ...], scope: Scope) -> Codec:
         if hint is typing.Tuple:  # noqa: UP006 - has no arguments, like tuple[()], but means any

@@ -54,6 +54,7 @@ def _compile_form(tp: type) -> Codec:
     required = set(codec.schema.get("required", ()))
     properties: dict[str, Schema] = {}
     nullable: list[str] = []
+    unique: list[str] = []
     for name, schema in codec.schema.get("properties", {}).items():
         field, takes_null = _form_field(schema)
         if takes_null and name in required:
@@ -63,6 +64,8 @@ def _compile_form(tp: type) -> Codec:
             _check_field(field)
         except ValueError as error:
             raise UnsupportedType(f"{tp.__qualname__}.{name}: {error}") from None
+        if schema.get("uniqueItems"):
+            unique.append(name)
         properties[name] = field
     form: Schema = {"type": "object", "properties": properties}
     if required:
@@ -73,6 +76,9 @@ def _compile_form(tp: type) -> Codec:
         answer = decode_form(form, content)
         for name in nullable:
             answer.setdefault(name, None)
+        for name in unique:  # which a form cannot ask for
+            if name in answer:
+                answer[name] = list(dict.fromkeys(answer[name]))
         return decode(answer)
 
     return codec.replace(schema=form, decode=decode_answer)
@@ -117,14 +123,12 @@ def _check_field(field: Any) -> None:
     kind = field.get("type")
     if not isinstance(kind, str) or kind not in _KEYWORDS:
         raise ValueError(_why_not(field))
+    if "enum" in field and kind != "string":
+        raise ValueError("choices must be strings")
     for keyword in sorted(field.keys() - _KEYWORDS[kind]):
         if not keyword.startswith("x-") or keyword == "x-mcp-header":
             raise ValueError(f"{keyword!r} cannot be used in a form ({kind})")
-    if kind == "array":
-        _choices_of(field)
-    elif "enum" in field or "oneOf" in field:
-        if kind != "string":
-            raise ValueError("choices must be strings")
+    if kind == "array" or "enum" in field or "oneOf" in field:
         _choices_of(field)
     if field.get("format", "date") not in FORMATS:
         raise ValueError(
@@ -197,7 +201,7 @@ def decode_form(schema: Mapping[str, Any], content: Any) -> dict[str, Any]:
 
     What was not asked for is dropped. Null stands for "not filled in", where that is allowed.
 
-    Spec: 2025-06-18..2026-07-28 client/elicitation#form-mode-security SHOULD validate what was received
+    Spec: 2025-11-25..2026-07-28 client/elicitation#form-mode-security SHOULD validate what was received
     """
     if not isinstance(content, dict):
         raise DecodeError(f"{shorten(content)} is not an object")

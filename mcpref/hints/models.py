@@ -39,15 +39,20 @@ def model_codec(cls: Any, compiler: Compiler) -> Codec:
             raise _decode_error(error) from error
 
     def encode(value: Any) -> Any:
-        return value.model_dump(mode="json", by_alias=True) if isinstance(value, cls) else encode_any(value)
+        if not isinstance(value, cls):
+            try:
+                value = validate(value)  # plain data in place of a model
+            except ValueError:
+                return encode_any(value)
+        return value.model_dump(mode="json", by_alias=True)
 
     return Codec(
-        _inline(schema, compiler.defs, _without_null),
+        _inline(schema, compiler.defs, _for_input),
         decode,
         encode,
         label=f"a {cls.__name__} object",
         accepts=frozenset({dict}),
-        output_schema=_inline(output_schema, compiler.output_defs, _plain),
+        output_schema=_inline(output_schema, compiler.output_defs, _for_output),
     )
 
 
@@ -129,17 +134,22 @@ def _reachable(node: Schema, defs: dict[str, Schema]) -> set[str]:
     return found
 
 
-def _plain(node: Schema) -> Schema:
-    if "const" in node:
-        value = node["const"]
-        node = {key: item for key, item in node.items() if key != "const"}
-        node.setdefault("enum", [value])
-    return node
+def _with_enum(node: Schema) -> Schema:
+    if "const" not in node:
+        return node
+    return {**{key: item for key, item in node.items() if key != "const"}, "enum": [node["const"]]}
 
 
-def _without_null(node: Schema) -> Schema:
-    """For inputs: ``X | None`` that defaults to None is X, not required, without a default."""
-    node = _plain(node)
+def _for_output(node: Schema) -> Schema:
+    """Without the formats that a value without a zone would break."""
+    if node.get("format") in ("date-time", "time"):
+        node = {key: item for key, item in node.items() if key != "format"}
+    return _with_enum(node)
+
+
+def _for_input(node: Schema) -> Schema:
+    """``X | None`` that defaults to None as X, not required, without a default."""
+    node = _with_enum(node)
     if "anyOf" not in node or node.get("default", ...) is not None:
         return node
     rest = {key: item for key, item in node.items() if key not in ("anyOf", "default")}

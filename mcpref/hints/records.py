@@ -182,10 +182,8 @@ def screen_for(members: Sequence[Member], *, closed: bool) -> Callable[[dict[str
 # -- dataclasses -----------------------------------------------------------------------------------------
 
 
-def dataclass_codec(
-    cls: Any, compiler: Compiler, hints: dict[str, tuple[Any, Scope]], *, closed: bool = True
-) -> Codec:
-    """``hints``: each field's type and the scope it was written in."""
+def dataclass_codec(cls: Any, compiler: Compiler, hints: dict[str, tuple[Any, Scope]]) -> Codec:
+    """A closed object. ``hints``: each field's type and the scope it was written in."""
     import dataclasses
 
     members: list[Member] = []
@@ -193,42 +191,42 @@ def dataclass_codec(
     for field in dataclasses.fields(cls):
         with naming(f".{field.name}"):
             codec = compiler.compile(*hints[field.name])
-            written[field.name] = codec
-            if not field.init:
-                continue
+        if field.init:
             factory = None if field.default_factory is dataclasses.MISSING else field.default_factory
             default = MISSING if field.default is dataclasses.MISSING else field.default
             required = default is MISSING and factory is None
             members.append(Member(field.name, codec, required=required, default=default, factory=factory))
+            codec = members[-1].codec
+        written[field.name] = codec
     positional = cls.__dataclass_params__.init and not any(
         field.kw_only for field in dataclasses.fields(cls) if field.init
     )
     description = own_doc(cls)
+    required_names = [member.name for member in members if member.required]
     return Codec(
         object_schema(
             {member.name: member.schema for member in members},
-            [member.name for member in members if member.required],
-            closed=closed,
+            required_names,
+            closed=True,
             description=description,
         ),
-        _dataclass_decoder(cls, members, positional=positional, closed=closed),
+        _dataclass_decoder(cls, members, positional=positional),
         _dataclass_encoder(cls, written),
         label=f"a {cls.__name__} object",
         accepts=_OBJECT,
         output_schema=object_schema(
             {name: codec.output_schema for name, codec in written.items()},
-            written.keys(),  # an instance has them all
-            closed=closed,
+            # An instance has them all, but a plain dict may be returned in its place.
+            required_names,
+            closed=True,
             description=description,
         ),
-        screen=screen_for(members, closed=closed),
+        screen=screen_for(members, closed=True),
     )
 
 
-def _dataclass_decoder(
-    cls: Any, members: Sequence[Member], *, positional: bool, closed: bool
-) -> Callable[[Any], Any]:
-    read = member_reader(members, closed=closed)
+def _dataclass_decoder(cls: Any, members: Sequence[Member], *, positional: bool) -> Callable[[Any], Any]:
+    read = member_reader(members)
     names = tuple(member.name for member in members)
 
     def decode(value: Any) -> Any:

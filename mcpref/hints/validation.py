@@ -23,7 +23,7 @@ MAX_SCHEMA_DEPTH: Final = 32
 MAX_SUBSCHEMAS: Final = 1_000
 #: References that one validation may follow beyond those an honest schema needs. Where arms of a union refer
 #: to each other, trying them out doubles the work with every level of the value.
-MAX_EXTRA_REFERENCES: Final = 10_000
+MAX_EXTRA_REFERENCES: Final = 2_000
 #: Complaints about one value.
 MAX_PROBLEMS: Final = 10
 _MAX_MESSAGE: Final = 300

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .scope import RequestScope
 
 
-class INPUT_NEEDED(dict[str, Any]):
+class InputNeeded(dict[str, Any]):
     """An input-required result, told apart from what a function returned."""
 
 
@@ -28,12 +28,13 @@ def invoke(
     kwargs: Mapping[str, Any],
     context: str,
 ) -> Any:
-    """Call ``fn``; the result is an `INPUT_NEEDED` if it asked the client and the round is over.
+    """Call ``fn``; the result is an `InputNeeded` if it asked the client and the round is over.
 
     The unwinding of `ask` ends here, inside whatever a framework puts around the call, so that a transaction
     sees a function that returned.
     """
-    if context != "context" and not _is_retry(scope):
+    # First, because it also refuses a malformed retry.
+    if not _is_retry(scope) and context != "context":
         return fn(*args, **kwargs)
     open_rounds(scope, server)
     try:
@@ -46,7 +47,7 @@ def invoke(
             raise
         value = None
     if scope.rounds is not None and scope.rounds.pending:
-        return INPUT_NEEDED(ended_by_ask(scope, scope.rounds, server.sealer))
+        return InputNeeded(ended_by_ask(scope, scope.rounds, server.sealer))
     return value
 
 

@@ -22,6 +22,7 @@ from ..versions import LATEST_LEGACY, ProtocolVersion
 
 if TYPE_CHECKING:
     from ..cancellation import CancellationToken
+    from ..schema.logs import LoggingLevel
     from .push import ListenStream
     from .state import ConnectionState
 
@@ -67,10 +68,12 @@ class RequestInfo:
 
     @property
     def request_id(self) -> RequestId | None:
+        """The id the client gave it; None outside any request."""
         return None
 
     @property
     def method(self) -> str:
+        """What the client asked for, such as ``tools/call``."""
         return ""
 
     @property
@@ -126,6 +129,9 @@ class RequestContext(RequestInfo):
         Raises `PeerError`, `RequestTimeout`, `ConnectionClosed`, or `RequestCancelled` when ``token`` is set.
         """
         raise InvalidRequest(f"this connection cannot carry {method} to the client")
+
+    def close_stream(self) -> None:
+        """Let the client go and come back for the rest, where it can (2025-11-25 over HTTP); else nothing."""
 
     def open_stream(self, stream: ListenStream) -> None:
         """Keep a ``subscriptions/listen`` stream open, its acknowledgement first."""
@@ -207,7 +213,7 @@ class RequestContext(RequestInfo):
             params["message"] = message
         self.send(Notification("notifications/progress", params))
 
-    def log(self, level: str, data: object = None, logger: str = "") -> None:
+    def log(self, level: LoggingLevel, data: object = None, logger: str = "") -> None:
         """Send the client a log message, if it wants messages of this level.
 
         Never log credentials or personal data here: the client shows it to whoever is there.
@@ -321,6 +327,14 @@ class RequestContext(RequestInfo):
         Spec: 2025-11-25 client/elicitation#url-mode-elicitation-requests
         """
         return self._ask_directly(ElicitUrl(message, url, elicitation_id), timeout)
+
+    def complete_elicitation(self, elicitation_id: str) -> None:
+        """Tell the client that the user has finished what an elicitation by URL sent them to. 2025-11-25 only.
+
+        Spec: 2025-11-25 client/elicitation#completion-notifications-for-url-mode-elicitation
+        """
+        if self.protocol_version.features.elicitation_id:
+            self.send(Notification("notifications/elicitation/complete", {"elicitationId": elicitation_id}))
 
     def list_roots(self, *, timeout: float = ASK_TIMEOUT) -> list[Root]:
         """Which directories the client lets the server work in. Legacy requests only."""

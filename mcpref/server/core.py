@@ -18,23 +18,32 @@ from __future__ import annotations
 import logging
 import os
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from ..caching import LIST_CACHE_METHODS, CacheHint
-from ..errors import InternalError, LocalError, PeerError, ProtocolError, RequestCancelled, ToolError
+from ..errors import (
+    InternalError,
+    LocalError,
+    McpError,
+    PeerError,
+    ProtocolError,
+    RequestCancelled,
+    ToolError,
+)
 from ..jsonrpc import ErrorResponse, Notification, Request, Response, encode
 from ..meta import check_extension_id
 from ..settings import Settings
 from ..versions import LATEST, ProtocolVersion
-from .catalog import Catalog, ListKind, Resource
-from .context import RequestContext
+from .catalog import Catalog, ListKind, Prompt, Resource, Tool
+from .context import Auth, RequestContext
 from .inbound import Offer, route
 from .lifespan import AnyLifespan, Lifespan
 from .methods import HANDLERS, NOTIFICATIONS, StreamOpened
 from .push import Changes, ListenStream, MemoryChanges
-from .registry import Blueprint, ListChange, Registrar
+from .registry import Blueprint, ListChange, Registrar, check_icon
 from .responses import InputRequired
 from .results import finish, finish_error, shape
 from .rounds import Sealer, ended_by_return
@@ -43,15 +52,20 @@ from .state import ConnectionState, ServerMode
 
 if TYPE_CHECKING:
     from ..request_state import KeyRing
+    from ..transport.runtime import Seams
+    from ..transport.wsgi import McpApp
 
 log = logging.getLogger("mcpref.server")
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Exception)
 Result: TypeAlias = dict[str, Any]
+#: What a middleware calls to go on: the next middleware, and in the end the method itself.
 CallNext: TypeAlias = Callable[[Request, RequestContext], Result]
 Middleware: TypeAlias = Callable[[Request, RequestContext, CallNext], Result]
-ErrorHandler: TypeAlias = Callable[[Any], Exception]
+M = TypeVar("M", bound=Middleware)
+ErrorHandler: TypeAlias = Callable[[Any], ToolError | ProtocolError]
+Told = TypeVar("Told", bound=ToolError | ProtocolError)
 
 
 class McpServer(Registrar):
@@ -88,7 +102,7 @@ class McpServer(Registrar):
             ("title", title),
             ("description", description),
             ("websiteUrl", website_url),
-            ("icons", None if icons is None else list(icons)),
+            ("icons", None if icons is None else [check_icon(icon) for icon in icons]),
         ):
             if value is not None:
                 info[key] = value  # type: ignore[assignment]
@@ -111,6 +125,7 @@ class McpServer(Registrar):
         self._middleware: tuple[Middleware, ...] = ()
         self._error_handlers: dict[type[Exception], ErrorHandler] = {}
         self._lifespans: list[AnyLifespan] = []
+        self._serving = 0
         self._offered: set[str] = set()
         self._catalog: Catalog | None = None
         self._sealer: Sealer | None = None
@@ -155,17 +170,15 @@ class McpServer(Registrar):
             )
         self._cache_hints[method] = hint
 
-    def middleware(self, fn: Middleware, /) -> Middleware:
+    def middleware(self, fn: M, /) -> M:
         """Run ``fn(request, ctx, call_next)`` around every request but ``initialize``, the first outermost."""
         self._middleware = (*self._middleware, fn)
         return fn
 
-    def error_handler(
-        self, exc_type: type[E], /
-    ) -> Callable[[Callable[[E], Exception]], Callable[[E], Exception]]:
+    def error_handler(self, exc_type: type[E], /) -> Callable[[Callable[[E], Told]], Callable[[E], Told]]:
         """Say what an exception means to the client: return a `ToolError` or a `ProtocolError`."""
 
-        def register(fn: Callable[[E], Exception]) -> Callable[[E], Exception]:
+        def register(fn: Callable[[E], Told]) -> Callable[[E], Told]:
             self._error_handlers[exc_type] = fn
             return fn
 
@@ -212,6 +225,7 @@ class McpServer(Registrar):
             ("tools", self._tools),
             ("prompts", self._prompts),
             ("resources", self._resources or self._templates),
+            ("completions", self._completers),
         ):
             if table:
                 self._offered.add(name)
@@ -221,7 +235,7 @@ class McpServer(Registrar):
                 capabilities[name] = {"listChanged": True}
         if self._resource_subscriptions:
             capabilities["resources"] = {"subscribe": True, "listChanged": True}
-        if self._completers:
+        if "completions" in self._offered:
             capabilities["completions"] = {}
         if self._logging:
             capabilities["logging"] = {}
@@ -290,6 +304,27 @@ class McpServer(Registrar):
         except ProtocolError as error:
             return ErrorResponse(message.id, error)
         return self.dispatch(scope)
+
+    def needs_worker(self, scope: RequestScope) -> bool:
+        """Whether a request runs code that takes a context, so that it may stream, ask, or be cancelled.
+
+        Known at registration: what the client sends never decides which thread its tool runs on.
+        """
+        params = scope.request_message.params or {}
+        catalog = self.catalog
+        entry: Tool | Prompt | Resource | None = None
+        name = params.get("uri" if scope.method == "resources/read" else "name")
+        if not isinstance(name, str):
+            return False
+        match scope.method:
+            case "tools/call":
+                entry = catalog.tools.get(name)
+            case "prompts/get":
+                entry = catalog.prompts.get(name)
+            case "resources/read":
+                found = catalog.find_resource(name)
+                entry = None if found is None else found[0]
+        return entry is not None and entry.signature.context == "context"
 
     def notify(self, notification: Notification, ctx: RequestContext) -> None:
         """Take a notification. Never answers, runs no code of the application, ignores what it does not know.
@@ -375,6 +410,8 @@ class McpServer(Registrar):
                     return handler(error)
                 except Exception as raised:
                     return raised
+            if cls is McpError:
+                break  # ours say what they mean: a handler for every `Exception` is not for them
         return error
 
     def _internal_error(self, error: BaseException, what: str) -> InternalError:
@@ -406,14 +443,20 @@ class McpServer(Registrar):
     # ---- Running --------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Open every lifespan; transports call it before they serve."""
+        """Open every lifespan. Each transport calls it before it serves, and `close` afterwards."""
+        with self._registry_lock:
+            self._serving += 1
         for span in self._lifespans:
             span()
 
     def close(self) -> None:
-        """Close every lifespan, the last one first."""
-        for span in reversed(self._lifespans):
-            span.close()
+        """The last transport to leave closes every lifespan, the last one opened first."""
+        with self._registry_lock:
+            self._serving -= 1
+            last = self._serving <= 0
+        if last:
+            for span in reversed(self._lifespans):
+                span.close()
 
     @overload
     def run(self, transport: Literal["stdio"] = "stdio") -> None: ...
@@ -421,11 +464,33 @@ class McpServer(Registrar):
     def run(self, transport: Literal["http"], *, host: str = "127.0.0.1", port: int = 8000) -> None: ...
     def run(self, transport: str = "stdio", *, host: str = "127.0.0.1", port: int = 8000) -> None:
         """Serve until the client goes or a signal comes."""
-        if transport != "stdio":
-            raise ValueError(f"there is no transport {transport!r}; this server runs on 'stdio'")
-        from ..transport.process import run_stdio
+        if transport == "stdio":
+            from ..transport.process import run_stdio
 
-        run_stdio(self)
+            run_stdio(self)
+        elif transport == "http":
+            from ..transport.http_server import run_http
+
+            main = threading.current_thread() is threading.main_thread()
+            run_http(self.wsgi_app(), host, port, signals=main)
+        else:
+            raise ValueError(f"there is no transport {transport!r}; there are 'stdio' and 'http'")
+
+    def wsgi_app(
+        self,
+        *,
+        path: str = "/mcp",
+        principal: Callable[[dict[str, Any]], Auth | str | None] | None = None,
+        seams: Callable[[], Seams] | None = None,
+        threads: int | None = None,
+        legacy_sse: bool = False,
+    ) -> McpApp:
+        """This server as a WSGI application; the options are `McpApp`'s."""
+        from ..transport.wsgi import McpApp
+
+        return McpApp(
+            self, path=path, principal=principal, seams=seams, threads=threads, legacy_sse=legacy_sse
+        )
 
 
 _NO_CACHE = CacheHint()

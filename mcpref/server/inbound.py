@@ -65,7 +65,9 @@ def route(request: Request, state: ConnectionState, offer: Offer) -> Route:
         found = _modern(request, meta)
     else:
         # Spec: 2024-11-05..2025-11-25 basic/lifecycle#operation
-        found = Route(request, state.negotiated, False, meta, state.client_capabilities, state.client_info)
+        # A stateless server has no back-channel, so what the client declared for one is nothing to it.
+        capabilities = state.client_capabilities if offer.mode is ServerMode.STATEFUL else _NO_PARAMS
+        found = Route(request, state.negotiated, False, meta, capabilities, state.client_info)
     method = request.method
     row = found.version.client_requests.get(method)
     if row is None:
@@ -97,22 +99,30 @@ def is_modern_request(request: Request, meta: RequestMeta, state: ConnectionStat
     )
 
 
-def _modern(request: Request, meta: RequestMeta) -> Route:
-    # Spec: 2026-07-28 basic/index#meta MUST refuse a request without a required field with -32602
+def check_required_meta(meta: RequestMeta) -> None:
+    """A modern request names its version and its client's capabilities.
+
+    Spec: 2026-07-28 basic/index#meta MUST refuse a request without a required field with -32602
+    """
     if meta.protocol_version is None:
         raise InvalidParams(
             f"params._meta needs {MetaKey.PROTOCOL_VERSION!r}, a string such as {MODERN_VERSIONS[-1]!r}"
         )
     if meta.client_capabilities is None:
         raise InvalidParams(f"params._meta needs {MetaKey.CLIENT_CAPABILITIES!r}, an object (empty: none)")
+
+
+def _modern(request: Request, meta: RequestMeta) -> Route:
+    check_required_meta(meta)
+    requested, capabilities = str(meta.protocol_version), meta.client_capabilities or {}
     # Spec: 2026-07-28 basic/versioning#protocol-version-negotiation MUST answer -32022
-    version = parse_version(meta.protocol_version)
+    version = parse_version(requested)
     if version is None or not is_modern(version):
-        raise UnsupportedProtocolVersion(meta.protocol_version, MODERN_VERSIONS)
+        raise UnsupportedProtocolVersion(requested, MODERN_VERSIONS)
     level = meta.raw.get(MetaKey.LOG_LEVEL)
     if level is not None and (not isinstance(level, str) or level not in LOG_LEVELS):
         raise InvalidParams(f"{MetaKey.LOG_LEVEL!r} must be one of: {', '.join(LOG_LEVELS)}")
-    return Route(request, version, True, meta, meta.client_capabilities, meta.client_info)
+    return Route(request, version, True, meta, capabilities, meta.client_info)
 
 
 def _check_lifecycle(method: str, state: ConnectionState, offer: Offer) -> None:

@@ -12,6 +12,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, overload
 
 from ..caching import CacheHint
@@ -22,13 +23,14 @@ from ..meta import check_user_meta
 from ..uri_template import UriTemplate, is_valid_uri
 from .catalog import Completer, Handler, Prompt, Resource, Tool
 from .context import RequestContext, RequestInfo
-from .responses import InputRequired, ToolResponse
+from .responses import Completion, InputRequired, ToolResponse
 from .signature import ContextKind, compile_return, compile_signature, function_name
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 F = TypeVar("F", bound=Callable[..., Any])
+C = TypeVar("C", bound=Callable[..., Sequence[str] | Completion])
 T = TypeVar("T")
 
 _CONTEXT_TYPES: Mapping[type, ContextKind] = {RequestContext: "context", RequestInfo: "info"}
@@ -54,7 +56,8 @@ class CommonOptions(TypedDict, total=False):
     description: str
     icons: Sequence[Mapping[str, Any]]
     meta: Mapping[str, Any]
-    scopes: Sequence[str]
+    scopes: AbstractSet[str] | list[str] | tuple[str, ...]
+    """Not any sequence: a text is one too, of letters."""
 
 
 class ToolOptions(CommonOptions, total=False):
@@ -154,14 +157,14 @@ class Registrar:
 
     # ---- Completion -----------------------------------------------------------------------------------
 
-    def completion(self, target: Callable[..., object] | str, argument: str, /) -> Callable[[F], F]:
+    def completion(self, target: Callable[..., object] | str, argument: str, /) -> Callable[[C], C]:
         """Suggest values for an argument of a prompt, or a variable of a resource template.
 
         ``target`` is the function that was registered, a prompt's name, or a URI template. The function takes
         the text typed so far, and a second parameter ``arguments`` if it wants the values of the others.
         """
 
-        def register(fn: F) -> F:
+        def register(fn: C) -> C:
             self._add_completer((*self._reference(target, argument), argument), _make_completer(fn))
             return fn
 
@@ -210,6 +213,10 @@ class Registrar:
     def _remove(self, change: ListChange, table: dict[str, Any], key: str) -> None:
         with self._registry_lock:
             del table[key]
+            # What suggests values for it goes with it; a later entry of the same name is another one.
+            kind = "ref/prompt" if table is self._prompts else "ref/resource"
+            for target in [row for row in self._completers if row[:2] == (kind, key)]:
+                del self._completers[target]
         self._changed(change)
 
     def _changed(self, change: ListChange | None) -> None:
@@ -225,12 +232,16 @@ def _check_argument(argument: str, names: Sequence[str], what: str) -> None:
         raise ValueError(f"{what} has no argument {argument!r}; it has: {', '.join(names) or 'none'}")
 
 
-def _make_tool(fn: Handler, options: ToolOptions, localns: Mapping[str, Any]) -> Tool:
-    name = options.get("name") or function_name(fn)
+def check_tool_name(name: str) -> None:
     if not _TOOL_NAME.fullmatch(name):
         raise ValueError(
             f"{name!r} is no tool name: 1 to 128 letters, digits, '_', '-' and '.' are; give one with name="
         )
+
+
+def _make_tool(fn: Handler, options: ToolOptions, localns: Mapping[str, Any]) -> Tool:
+    name = options.get("name") or function_name(fn)
+    check_tool_name(name)
     raw = options.get("input_schema")
     signature = compile_signature(
         fn,
@@ -278,7 +289,7 @@ def _make_tool(fn: Handler, options: ToolOptions, localns: Mapping[str, Any]) ->
         object_output=object_output,
         definition=definition,
         param_headers=param_headers(signature.input_schema),
-        scopes=frozenset(options.get("scopes", ())),
+        scopes=_scopes(options),
     )
 
 
@@ -313,7 +324,7 @@ def _make_resource(uri: str, fn: Handler, options: ResourceOptions, localns: Map
         mime_type=options.get("mime_type"),
         template=template,
         cache=options.get("cache"),
-        scopes=frozenset(options.get("scopes", ())),
+        scopes=_scopes(options),
     )
 
 
@@ -330,7 +341,7 @@ def _make_prompt(fn: Handler, options: PromptOptions, localns: Mapping[str, Any]
         fn=fn,
         signature=signature,
         definition=definition,
-        scopes=frozenset(options.get("scopes", ())),
+        scopes=_scopes(options),
     )
 
 
@@ -361,14 +372,22 @@ def _definition(name: str, options: CommonOptions, description: str) -> dict[str
     if text:
         definition["description"] = text
     if "icons" in options:
-        definition["icons"] = [_check_icon(icon) for icon in options["icons"]]
+        definition["icons"] = [check_icon(icon) for icon in options["icons"]]
     if "meta" in options:
         check_user_meta(options["meta"])
         definition["_meta"] = dict(options["meta"])
     return definition
 
 
-def _check_icon(icon: Mapping[str, Any]) -> dict[str, Any]:
+def _scopes(options: CommonOptions) -> frozenset[str]:
+    scopes: object = options.get("scopes", ())
+    if not isinstance(scopes, AbstractSet | list | tuple):
+        raise TypeError(f"scopes must be a list or a set of texts, as in scopes=[{scopes!r}]")
+    return frozenset(scopes)
+
+
+def check_icon(icon: Mapping[str, Any]) -> dict[str, Any]:
+    """The icon, if it names something that a client can fetch."""
     # Spec: 2025-11-25..2026-07-28 basic/index#icons an http(s) or data URI
     src = icon.get("src")
     if not isinstance(src, str) or not src.startswith(("https:", "http:", "data:")):

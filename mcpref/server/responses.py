@@ -89,6 +89,7 @@ class ToolResponse(Generic[S]):
 
     @property
     def has_structured(self) -> bool:
+        """Whether structured content was given; null counts."""
         return self.structured is not _ABSENT
 
     @classmethod

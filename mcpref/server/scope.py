@@ -194,6 +194,9 @@ class RequestScope(RequestContext):
             raise RequestCancelled("the client cancelled this request")
         return self.inner.request(method, params, timeout, token or self.token)
 
+    def close_stream(self) -> None:
+        self.inner.close_stream()
+
     def open_stream(self, stream: ListenStream) -> None:
         self.inner.open_stream(stream)
 

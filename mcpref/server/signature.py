@@ -42,6 +42,7 @@ Kind: TypeAlias = Literal["tool", "prompt", "resource"]
 ContextKind: TypeAlias = Literal["none", "info", "context"]
 Bound: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
 Bind: TypeAlias = Callable[[Mapping[str, Any], object], Bound]
+Explain: TypeAlias = Callable[[Mapping[str, Any]], list[str]]
 
 
 class InputError(McpError):
@@ -65,7 +66,7 @@ class Signature:
         input_schema: dict[str, Any],
         context: ContextKind,
         bind: Bind,
-        explain: Callable[[Mapping[str, Any]], list[str]],
+        explain: Explain,
         prompt_arguments: list[dict[str, Any]],
     ) -> None:
         self.name = name
@@ -134,12 +135,13 @@ def _compile(
     doc = parse_docstring(function.doc)
     compiler = Compiler()
     members = [_member(parameter, compiler, function.scope, doc.params) for parameter in taken]
-    schema = object_schema(
-        {member.name: member.schema for member in members},
-        [member.name for member in members if member.required],
-        closed=True,
+    schema = compiler.document(
+        object_schema(
+            {member.name: member.schema for member in members},
+            [member.name for member in members if member.required],
+            closed=True,
+        )
     )
-    schema = compiler.document(schema)
     rows = members
     if kind == "resource":
         _check_variables(members, variables)
@@ -148,22 +150,21 @@ def _compile(
     elif lenient:
         rows = [member.with_codec(_lenient_codec(member.codec)) for member in members]
 
-    explain: Callable[[Mapping[str, Any]], list[str]]
+    validator: SchemaValidator | None = None
     if raw is not None:
         validator = SchemaValidator(raw)
         validator.check(f"tool {name!r}: input_schema")
         _check_raw(raw, function, members)
         schema = dict(raw)
-        explain = _explain_raw(rows, validator)
+        explain = _explain_raw(rows, validator, closed=not function.takes_any)
     else:
         explain = _explain_derived(rows, SchemaValidator(schema) if kind == "tool" else None)
-    at = None if injected is None else injected[0]
     return Signature(
         name=name,
         description=doc.description,
         input_schema=schema,
         context="none" if injected is None else injected[1],
-        bind=_make_bind(function, rows, at, explain, validator if raw is not None else None),
+        bind=_make_bind(function, rows, injected and injected[0], explain, validator),
         explain=explain,
         prompt_arguments=[_prompt_argument(member) for member in members] if kind == "prompt" else [],
     )
@@ -247,7 +248,7 @@ def _make_bind(
     function: Function,
     members: Sequence[Member],
     injected: Parameter | None,
-    explain: Callable[[Mapping[str, Any]], list[str]],
+    explain: Explain,
     validator: SchemaValidator | None,
 ) -> Bind:
     if validator is None and function.by_position:
@@ -259,7 +260,7 @@ def _bind_by_position(
     function: Function,
     members: Sequence[Member],
     injected: Parameter | None,
-    explain: Callable[[Mapping[str, Any]], list[str]],
+    explain: Explain,
 ) -> Bind:
     read = member_reader(members)
     at = -1 if injected is None else function.parameters.index(injected)
@@ -280,7 +281,7 @@ def _bind_by_name(
     function: Function,
     members: Sequence[Member],
     injected: Parameter | None,
-    explain: Callable[[Mapping[str, Any]], list[str]],
+    explain: Explain,
     validator: SchemaValidator | None,
 ) -> Bind:
     """For wrappers, partials and keyword-only parameters, and for tools whose schema was written by hand."""
@@ -313,8 +314,8 @@ def _bind_by_name(
 
 
 def _explain_derived(
-    members: Sequence[Member], validator: SchemaValidator | None
-) -> Callable[[Mapping[str, Any]], list[str]]:
+    members: Sequence[Member], validator: SchemaValidator | None, *, closed: bool = True
+) -> Explain:
     """All mistakes at once: the converters say which members are wrong, jsonschema says how."""
     by_name = {member.name: member for member in members}
 
@@ -324,7 +325,7 @@ def _explain_derived(
         missing = [name for name, member in by_name.items() if member.required and name not in arguments]
         messages = [f"the argument {name!r} is missing" for name in missing]
         unknown = [name for name in arguments if name not in by_name]
-        if unknown:
+        if unknown and closed:
             listed = ", ".join(shorten(name, 40) for name in unknown[:5])
             messages.append(f"unknown argument {listed}; valid names are: {', '.join(by_name) or 'none'}")
         wrong = _wrong_members(by_name, arguments)
@@ -343,18 +344,10 @@ def _explain_derived(
     return explain
 
 
-def _explain_raw(
-    members: Sequence[Member], validator: SchemaValidator
-) -> Callable[[Mapping[str, Any]], list[str]]:
-    by_name = {member.name: member for member in members}
-
-    def explain(arguments: Mapping[str, Any]) -> list[str]:
-        messages = validator.errors(arguments)
-        if messages or not isinstance(arguments, dict):
-            return messages
-        return [str(error) for error in _wrong_members(by_name, arguments).values()]
-
-    return explain
+def _explain_raw(members: Sequence[Member], validator: SchemaValidator, *, closed: bool) -> Explain:
+    """The schema comes first; what it lets through may still not be what the function takes."""
+    explain_own = _explain_derived(members, None, closed=closed)
+    return lambda arguments: validator.errors(arguments) or explain_own(arguments)
 
 
 def _wrong_members(members: Mapping[str, Member], arguments: Mapping[str, Any]) -> dict[str, DecodeError]:
@@ -379,7 +372,7 @@ def _text_codec(codec: Codec, kind: Kind) -> Codec:
         return lenient
 
     def decode(value: Any) -> Any:
-        # Spec: 2024-11-05..2026-07-28 schema#getpromptrequestparams the values are strings
+        # Spec: 2025-11-25..2026-07-28 schema#getpromptrequestparams the values are strings
         if not isinstance(value, str):
             raise DecodeError(f"{shorten(value)} is not a string, as arguments of prompts are")
         return lenient.decode(value)

@@ -1,12 +1,12 @@
 """DuplexChannel: JSON-RPC messages both ways over one byte stream. Server and client are built on it.
 
 One thread reads: it splits lines, decodes, hands replies to their waiters and everything else to the owner.
-It never writes, so it never blocks on a peer that does not read: what it owes goes to the outbox, which has a
-thread of its own. Everybody else writes directly, one whole line per hold of the write lock.
+It never writes, so a peer that does not read cannot stop it: what it owes goes to the outbox, which has a
+thread of its own. Everybody else writes directly, whole lines per hold of the write lock.
 
 Knows nothing of methods, servers or processes.
 
-Locks: ``write`` (one frame), ``outbox`` (its queue). Neither is taken while the other is held.
+Locks: ``write`` (whole frames), ``outbox`` (its queue). Neither is taken while the other is held.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ from .pending import PendingReplies
 log = logging.getLogger("mcpref.transport")
 
 _CHUNK: Final = 65536
-#: Messages that may wait for a peer that does not read before the connection is given up.
+#: Messages that may wait in the outbox. A burst can fill it faster than its thread gets to run; only a peer
+#: that then takes nothing for so many seconds does not read, and is given up.
 MAX_OUTBOX: Final = 1024
+OUTBOX_PATIENCE: Final = 2.0
 
 
 class ByteStream(Protocol):
@@ -62,18 +64,17 @@ class FdStream:
             while rest:
                 rest = rest[os.write(self._write_fd, rest) :]
 
+    # Each is closed once: by a second time its number may be somebody else's.
+
     def close_read(self) -> None:
-        _close(self._read_fd)
+        fd, self._read_fd = self._read_fd, -1
+        if fd >= 0:
+            os.close(fd)
 
     def close_write(self) -> None:
-        _close(self._write_fd)
-
-
-def _close(fd: int) -> None:
-    try:
-        os.close(fd)
-    except OSError:  # closed already
-        pass
+        fd, self._write_fd = self._write_fd, -1
+        if fd >= 0:
+            os.close(fd)
 
 
 class Owner(Protocol):
@@ -103,6 +104,8 @@ class DuplexChannel:
         self._dead = False
         self._outbox: deque[tuple[bytes, Callable[[], None] | None]] = deque()
         self._outbox_lock = threading.Lock()
+        self._outbox_room = threading.Condition(self._outbox_lock)
+        self._outbox_closed = False
         self._outbox_event = threading.Event()
         self._outbox_idle = threading.Event()
         self._outbox_idle.set()
@@ -114,17 +117,21 @@ class DuplexChannel:
     # ---- Reading --------------------------------------------------------------------------------------
 
     def read_loop(self) -> None:
-        """Read until the stream ends. Run it on a thread of its own."""
+        """Read until the stream ends, and close its reading end. Run it on a thread of its own."""
         reason = "the peer closed the connection"
         try:
             while data := self._stream.read(_CHUNK):
                 for line in self._decoder.feed(data):
-                    self._on_line(line)
+                    try:
+                        self._on_line(line)
+                    except Exception:
+                        log.exception("a message could not be handled; reading goes on")
         except OSError as error:
             reason = f"reading failed: {error}"
         except Exception:
             log.exception("the reader failed; the connection is closed")
             reason = "the reader failed"
+        self._stream.close_read()
         self.end(reason)
 
     def _on_line(self, line: bytes | LineTooLong) -> None:
@@ -139,27 +146,26 @@ class DuplexChannel:
             if not self.pending.resolve(message):
                 log.debug("an answer to nothing we wait for (id %r) was ignored", message.id)
             return
-        try:
-            self._owner.on_message(message)
-        except Exception:
-            log.exception("a message could not be handled; reading goes on")
+        self._owner.on_message(message)
 
     def end(self, reason: str) -> None:
         """Fail whoever waits and tell the owner, once."""
         if self._ended.acquire(blocking=False):
-            self.pending.fail_all(ConnectionClosed(reason))
+            self.pending.fail_all(reason)
             self._owner.on_end(reason)
 
     # ---- Writing --------------------------------------------------------------------------------------
 
     def write(self, payload: bytes) -> None:
         """Write one message, waiting for the peer to take it. Never on the reading thread."""
-        line = encode_line(payload)
+        self._write_lines(encode_line(payload))
+
+    def _write_lines(self, lines: bytes) -> None:
         with self._write_lock:
             if self._dead:
                 raise ConnectionClosed("the connection is closed")
             try:
-                self._stream.write(line)
+                self._stream.write(lines)
             except OSError as error:
                 self._dead = True
                 failure = error
@@ -170,23 +176,25 @@ class DuplexChannel:
         raise ConnectionClosed(f"writing failed: {failure}") from None
 
     def post(self, payload: bytes, after: Callable[[], None] | None = None) -> None:
-        """Have the outbox write one message (none if empty), and then call ``after``. Never blocks.
+        """Have the outbox write one message (none if empty), and then call ``after``; dropped once all is over.
 
-        A peer that lets ``MAX_OUTBOX`` messages pile up has stopped reading; the connection is given up.
+        Does not wait for the peer, except when ``MAX_OUTBOX`` messages wait for it: then as long as it takes
+        some. One that takes none for ``OUTBOX_PATIENCE`` seconds does not read; the connection is given up.
         """
-        with self._outbox_lock:
-            if len(self._outbox) < MAX_OUTBOX:
-                self._outbox.append((payload, after))
+        line = encode_line(payload) if payload else b""
+        given_up = False
+        with self._outbox_room:
+            while len(self._outbox) >= MAX_OUTBOX and not self._outbox_closed:
+                given_up = self._outbox_closed = not self._outbox_room.wait(OUTBOX_PATIENCE)
+            if not self._outbox_closed:
+                self._outbox.append((line, after))
                 self._outbox_idle.clear()
-                full = False
-            else:
-                full = not self._dead
-                self._dead = True
-        if full:
+        if given_up:
+            self._dead = True
             log.error("%d messages wait for a peer that does not read; closing the connection", MAX_OUTBOX)
             self.end("the peer does not read")
-            return
-        self.wake()
+        else:
+            self.wake()
 
     def follow(self, feed: Callable[[], list[Any]], render: Callable[[Any], list[bytes]]) -> None:
         """Let the outbox take items from a feed each time it is woken, and write what they are rendered to.
@@ -208,41 +216,59 @@ class DuplexChannel:
                     self._writer.start()
 
     def flush(self, deadline: Deadline) -> bool:
-        """Wait until the outbox is empty; False if the time is up first."""
+        """Wait until all that was posted or announced before is written; False if the time is up first."""
+        self.post(b"")
         return self._outbox_idle.wait(deadline.remaining())
 
     def _write_loop(self) -> None:
-        while True:
+        while not self._dead:
             self._outbox_event.wait()
             self._outbox_event.clear()
-            if self._dead:
-                self._outbox_idle.set()
-                return
-            # Taken before the queue is written and rendered after it: a stream that the queue acknowledges and
-            # `after` opens gets every change since it was asked for, and none before its acknowledgement.
-            items = self._feed()
             try:
-                while (entry := self._next()) is not None:
-                    payload, after = entry
-                    if payload:
-                        self.write(payload)
-                    if after is not None:
-                        after()
-                for item in items:
-                    for payload in self._render(item):
-                        self.write(payload)
+                self._drain()
             except ConnectionClosed:
-                self._outbox_idle.set()
-                return
+                break
             except Exception:
                 log.exception("a queued message could not be written; writing goes on")
+                self._outbox_event.set()  # with what is left
+        with self._outbox_room:
+            self._outbox_closed = True
+            self._outbox.clear()
+            self._outbox_idle.set()
+            self._outbox_room.notify_all()
+
+    def _drain(self) -> None:
+        # Taken before the queue is written and rendered after it: a stream that the queue acknowledges and
+        # `after` opens gets every change since it was asked for, and none before its acknowledgement.
+        items = self._feed()
+        while (entry := self._next()) is not None:
+            lines, after = entry
+            if lines:
+                self._write_lines(lines)
+            if after is not None:
+                after()
+        for item in items:
+            if lines := b"".join(map(encode_line, self._render(item))):
+                self._write_lines(lines)
+        with self._outbox_lock:
+            if not self._outbox:
+                self._outbox_idle.set()
 
     def _next(self) -> tuple[bytes, Callable[[], None] | None] | None:
-        with self._outbox_lock:
-            if self._outbox:
-                return self._outbox.popleft()
-            self._outbox_idle.set()
-            return None
+        """Queued lines to be written at once, up to the first that has something to follow it, and that.
+
+        One by one, this thread would have to win the interpreter back from a busy reader for each.
+        """
+        lines = bytearray()
+        after = None
+        with self._outbox_room:
+            if not self._outbox:
+                return None
+            while self._outbox and after is None and len(lines) < _CHUNK:
+                line, after = self._outbox.popleft()
+                lines += line
+            self._outbox_room.notify_all()
+        return bytes(lines), after
 
     # ---- Requests of ours -----------------------------------------------------------------------------
 
@@ -272,7 +298,7 @@ class DuplexChannel:
         """Write no more, and close our end of the stream; False if a writer is stuck in it.
 
         A descriptor that another thread is using is left open: its number could be given to somebody else. The
-        reading end is closed by whoever ran `read_loop`, for the same reason.
+        reading end is closed by `read_loop`, for the same reason.
         """
         self.end("the connection was closed")
         remaining = deadline.remaining()

@@ -29,6 +29,7 @@ class ListenStreams:
         self._lock = threading.Lock()
         self._streams: list[ListenStream] = []
         self._count = 0
+        self._closing: Callable[[ListenStream], Response] | None = None
 
     def __len__(self) -> int:
         with self._lock:
@@ -40,9 +41,7 @@ class ListenStreams:
             if self._count >= self._limit:
                 raise InternalError(f"at most {self._limit} streams may be open", data={"reason": "busy"})
             self._count += 1
-        # The outbox writes the acknowledgement and then enters the stream, so nothing can come before it.
-        # Spec: 2026-07-28 basic/patterns/subscriptions#acknowledgment MUST be first
-        self._channel.post(encode(stream.acknowledgement()), after=partial(self._enter, stream))
+        self._channel.post(b"", after=partial(self._enter, stream))
         stream.token.on_cancel(partial(self._leave, stream))
 
     def render(self, change: Change) -> list[bytes]:
@@ -70,7 +69,9 @@ class ListenStreams:
 
     def _end_now(self, answer: Callable[[ListenStream], Response]) -> None:
         with self._lock:
+            self._closing = answer
             streams, self._streams = self._streams, []
+            self._count -= len(streams)
         for stream in streams:
             if not stream.token.suppresses_response:
                 reason = {"requestId": stream.id, "reason": "the server is shutting down"}
@@ -78,10 +79,18 @@ class ListenStreams:
                 self._channel.write(encode(answer(stream)))
 
     def _enter(self, stream: ListenStream) -> None:
+        # On the outbox, which writes changes too, so that nothing can come before the acknowledgement.
+        # Spec: 2026-07-28 basic/patterns/subscriptions#acknowledgment MUST be first
+        # Spec: 2026-07-28 basic/transports/stdio#cancellation MUST NOT send anything after a cancellation
+        if not stream.token.suppresses_response:
+            self._channel.write(encode(stream.acknowledgement()))
         with self._lock:
             self._streams.append(stream)
-        if stream.token.cancelled:
+            closing = self._closing
+        if stream.token.suppresses_response:
             self._leave(stream)
+        if closing is not None:  # it was asked for just before the end
+            self._end_now(closing)
 
     def _leave(self, stream: ListenStream) -> None:
         # Called on the reader by a cancellation: list work only. A shutdown cancels too, but ends streams itself.

@@ -4,7 +4,8 @@ Register, then send, then wait: an answer that comes back before the sender wait
 reader resolves and never blocks. Waiters are keyed by (scope, id), the scope being the session on transports
 that have several: an answer that arrives on one session cannot reach another's waiter.
 
-The lock guards the table; waiting happens outside it.
+The lock guards the table and what a waiter comes to: whoever takes one off the table settles it under the
+same hold, so a waiter that finds itself off the table has its outcome. Waiting happens outside it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ..cancellation import CancellationToken
-from ..errors import ConnectionClosed, McpError, PeerError, RequestCancelled, RequestTimeout
+from ..errors import (
+    ConnectionClosed,
+    LocalProtocolError,
+    McpError,
+    PeerError,
+    RequestCancelled,
+    RequestTimeout,
+)
 from ..jsonrpc import ErrorResponse, RequestId, Response
 
 
@@ -50,7 +58,7 @@ class Waiter:
         # An answer that came in the same instant as a cancellation counts: the table decides, under its lock.
         if dropped:
             if answered:
-                raise RequestCancelled("the client cancelled the request that waited for this answer")
+                raise RequestCancelled("the request that waited for this answer was cancelled")
             raise RequestTimeout(f"the peer did not answer within {timeout:g} seconds")
         if self._failure is not None:
             raise self._failure
@@ -58,9 +66,10 @@ class Waiter:
 
     def drop(self) -> bool:
         """Stop waiting; False if the answer, or the end of the connection, was there first."""
-        return self._owner._take(self.scope, self.id) is not None
+        return self._owner._drop(self)
 
     def _settle(self, result: Any, failure: McpError | None) -> None:
+        # The owner's lock is held.
         self._result = result
         self._failure = failure
         self._done.set()
@@ -73,7 +82,7 @@ class PendingReplies:
         self._lock = threading.Lock()
         self._waiters: dict[tuple[str, RequestId], Waiter] = {}
         self._ids = itertools.count(1)
-        self._closed: McpError | None = None
+        self._closed: str | None = None
 
     def __len__(self) -> int:
         with self._lock:
@@ -86,8 +95,12 @@ class PendingReplies:
         """
         with self._lock:
             if self._closed is not None:
-                raise self._closed
+                raise ConnectionClosed(self._closed)
             waiter = Waiter(self, scope, next(self._ids) if request_id is None else request_id)
+            replaced = self._waiters.get((scope, waiter.id))
+            if replaced is not None:
+                reused = f"the id {waiter.id!r} was used again before its answer came"
+                replaced._settle(None, LocalProtocolError(reused))
             self._waiters[scope, waiter.id] = waiter
             return waiter
 
@@ -95,25 +108,30 @@ class PendingReplies:
         """Hand an answer to its waiter; False if nobody waits for it (any more)."""
         if reply.id is None:
             return False
-        waiter = self._take(scope, reply.id)
-        if waiter is None:
-            return False
-        if isinstance(reply, Response):
-            waiter._settle(reply.result, None)
-        else:
-            error = reply.error
-            waiter._settle(None, PeerError(error.code, error.message, error.data))
-        return True
-
-    def fail_all(self, failure: McpError | None = None) -> None:
-        """The connection has ended: wake every waiter with this, and refuse new ones."""
-        failure = failure or ConnectionClosed("the connection was closed before the answer came")
         with self._lock:
-            self._closed = failure
+            waiter = self._waiters.pop((scope, reply.id), None)
+            if waiter is None:
+                return False
+            if isinstance(reply, Response):
+                waiter._settle(reply.result, None)
+            else:
+                error = reply.error
+                waiter._settle(None, PeerError(error.code, error.message, error.data))
+            return True
+
+    def fail_all(self, reason: str = "the connection was closed before the answer came") -> None:
+        """The connection has ended: wake every waiter with `ConnectionClosed`, and refuse new ones with it."""
+        with self._lock:
+            self._closed = reason
             waiters, self._waiters = self._waiters, {}
-        for waiter in waiters.values():
-            waiter._settle(None, failure)
+            for waiter in waiters.values():
+                # One for each: an exception that several threads raise gathers the tracebacks of all.
+                waiter._settle(None, ConnectionClosed(reason))
 
-    def _take(self, scope: str, request_id: RequestId) -> Waiter | None:
+    def _drop(self, waiter: Waiter) -> bool:
+        key = waiter.scope, waiter.id
         with self._lock:
-            return self._waiters.pop((scope, request_id), None)
+            if self._waiters.get(key) is not waiter:
+                return False
+            del self._waiters[key]
+            return True

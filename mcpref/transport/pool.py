@@ -2,7 +2,7 @@
 
 Waking a thread costs more than a small call. So whoever submits wakes a worker only if none is awake; that
 one stays hot and drains the queue. A watcher looks at the queue every millisecond while there is one, and if
-the head has not moved, the awake workers are busy or blocked: it wakes more, twice as many at each look.
+it does not move, the awake workers are busy or blocked: it wakes more, twice as many at each look.
 
 Not `concurrent.futures`: its queue has no bound, and the interpreter waits for its threads at exit, so that
 one stuck handler would hold up the process. These are daemons, and `close` waits no longer than it is told.
@@ -27,7 +27,7 @@ log = logging.getLogger("mcpref.transport")
 
 Task: TypeAlias = Callable[[], None]
 
-#: How long the head of the queue may stay where it is before more workers are woken.
+#: How long the queue may stand still before more workers are woken.
 STALL: Final = 0.001
 #: Looks at an empty queue before the watcher goes to sleep; while it watches, submitting wakes nobody for it.
 IDLE_LOOKS: Final = 50
@@ -57,6 +57,7 @@ class WorkerPool:
         self._lock = threading.Lock()
         self._queue: deque[tuple[Context, Task]] = deque()
         self._idle: list[_Worker] = []
+        self._submitted = 0
         self._count = 0
         self._awake = 0
         self._closed = False
@@ -83,16 +84,24 @@ class WorkerPool:
             if self._closed or len(self._queue) >= self._limit:
                 return False
             self._queue.append(entry)
+            self._submitted += 1
             # Claimed under the lock: a pool that only notifies does not grow under a burst.
             worker = None
             if self._awake == 0:
                 worker = self._claim()
             elif not self._watching and self._awake < self._size:
                 self._watching = wake_watcher = True
-        if worker is not None:
-            self._wake(worker)
+        if worker is not None and not self._wake(worker):
+            return not self._take_back(entry)
         if wake_watcher:
             self._start_watcher()
+        return True
+
+    def _take_back(self, entry: tuple[Context, Task]) -> bool:
+        try:
+            self._queue.remove(entry)
+        except ValueError:  # somebody runs it after all
+            return False
         return True
 
     def close(self, deadline: Deadline) -> bool:
@@ -107,10 +116,9 @@ class WorkerPool:
             # The parked ones leave by the same way as the others: awake, nothing to do, closed.
             idle, self._idle = self._idle, []
             self._awake += len(idle)
+            self._open_watch_gate()
         for worker in idle:
             worker.gate.release()
-        if self._watch_gate.locked():
-            self._watch_gate.release()
         return clean
 
     def _claim(self) -> _Worker | None:
@@ -126,14 +134,25 @@ class WorkerPool:
         self._awake += 1
         return worker
 
-    def _wake(self, worker: _Worker) -> None:
-        if worker.thread is None:
-            worker.thread = threading.Thread(
-                target=self._work, args=(worker,), name=f"{self._name}-{self._count}", daemon=True
-            )
-            worker.thread.start()
-        else:
+    def _wake(self, worker: _Worker) -> bool:
+        """Have a claimed worker work; False if it is a new one and the system has no thread for it."""
+        if worker.thread is not None:
             worker.gate.release()
+            return True
+        worker.thread = threading.Thread(
+            target=self._work, args=(worker,), name=f"{self._name}-{self._count}", daemon=True
+        )
+        try:
+            worker.thread.start()
+        except RuntimeError as error:
+            with self._lock:
+                self._count -= 1
+                self._awake -= 1
+                if not self._awake:
+                    self._quiet.notify_all()
+            log.error("no worker could be started: %s", error)
+            return False
+        return True
 
     def _work(self, me: _Worker) -> None:
         queue = self._queue
@@ -172,51 +191,62 @@ class WorkerPool:
             me.gate.acquire()  # claimed just now; the one who claimed it is about to open the gate
         return True
 
-    def _head(self) -> object:
-        try:
-            return self._queue[0]
-        except IndexError:  # workers take entries without the lock
-            return None
-
     def _start_watcher(self) -> None:
-        if self._watcher is None:
-            self._watcher = threading.Thread(target=self._watch, name=f"{self._name}-watch", daemon=True)
+        # One at a time: whoever set `_watching`.
+        if self._watcher is not None:
+            with self._lock:
+                self._open_watch_gate()
+            return
+        self._watcher = threading.Thread(target=self._watch, name=f"{self._name}-watch", daemon=True)
+        try:
             self._watcher.start()
-        elif self._watch_gate.locked():
+        except RuntimeError as error:
+            log.error("the pool cannot grow: %s", error)
+            self._watcher = None
+            self._watching = False  # the next one to submit tries again
+
+    def _open_watch_gate(self) -> None:
+        assert self._lock.locked()
+        if self._watch_gate.locked():
             self._watch_gate.release()
 
     def _watch(self) -> None:
-        last: object = None
+        taken = 0
+        added = 0
         looks = 0
         grow = 1
         while True:
             sleep(STALL)
             woken: list[_Worker] = []
             with self._lock:
-                if self._closed:
-                    return
-                head = self._head()
-                if head is None or self._awake >= self._size:
+                waiting = len(self._queue)
+                # What was taken since the last look, beyond the one task that each worker woken then began with, was
+                # taken by workers that go on: the queue moves. Otherwise all are busy or blocked.
+                stalled = self._submitted - waiting - taken <= added
+                taken = self._submitted - waiting
+                added = 0
+                if not waiting or self._awake >= self._size:
+                    if self._closed:
+                        return  # whoever is awake does what is left
                     looks += 1
                     grow = 1
                     if looks > IDLE_LOOKS:
                         self._watching = False
                 else:
                     looks = 0
-                    if head is last:
-                        for _ in range(min(grow, len(self._queue))):
+                    if stalled:
+                        for _ in range(min(grow, waiting)):
                             worker = self._claim()
                             if worker is None:
                                 break
                             woken.append(worker)
+                        added = len(woken)
                         grow *= 2
-                last = head
                 asleep = not self._watching
                 if asleep:
                     self._watch_gate.acquire(blocking=False)
             for worker in woken:
                 self._wake(worker)
             if asleep:
-                self._watch_gate.acquire()
                 looks = 0
-                last = None
+                self._watch_gate.acquire()

@@ -7,79 +7,113 @@ prints lands on stderr, and one that reads gets the end of input, so that neithe
 from __future__ import annotations
 
 import atexit
-import logging
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from .duplex import FdStream
+from .duplex import ByteStream, FdStream
 
 if TYPE_CHECKING:
     from ..server.core import McpServer
 
-log = logging.getLogger("mcpref.transport")
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
-@contextmanager
-def standard_streams() -> Iterator[FdStream]:
-    """Standard input and output as a byte stream of ours alone.
+def take_standard_streams() -> FdStream:
+    """Standard input and output as a byte stream of ours alone. They are not given back.
 
     Spec: 2026-07-28 basic/transports/stdio MUST NOT write anything but messages to stdout
     """
-    if sys.stdout is not None:
-        sys.stdout.flush()  # what was printed before belongs to nobody's protocol, but must not come later
+    # A standard descriptor that came closed would be the number of the next thing opened: it gets the null device.
+    while (null := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
     read_fd, write_fd = os.dup(0), os.dup(1)
-    null = os.open(os.devnull, os.O_RDONLY)
+    for fd in (read_fd, write_fd):
+        os.set_blocking(fd, True)  # a parent may have left it otherwise, and reads would fail
     os.dup2(null, 0)
-    os.close(null)
     os.dup2(2, 1)
-    try:
-        yield FdStream(read_fd, write_fd)
-    finally:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-        # Nothing more is written to it here: the connection is over. Point both at the null device, so that a
-        # library's last words cannot reach the peer.
-        null = os.open(os.devnull, os.O_RDWR)
-        os.dup2(null, 1)
-        os.close(null)
+    os.close(null)
+    # After the descriptor was turned away: what a script printed before it came here, and what is still in the
+    # buffer, is not for the peer either.
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    return FdStream(read_fd, write_fd)
 
 
-@contextmanager
-def on_signals(stop: Callable[[str], None]) -> Iterator[None]:
-    """Call ``stop`` with a reason on SIGTERM or SIGINT. Main thread only; the former handlers come back."""
-    if threading.current_thread() is not threading.main_thread():
-        raise RuntimeError(
-            "signals can be handled in the main thread only; call serve_stdio without signals=True"
-        )
-    previous = {
-        number: signal.signal(number, lambda number, _: stop(signal.Signals(number).name))
-        for number in (signal.SIGTERM, signal.SIGINT)
-    }
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+class Bell:
+    """Wakes the one thread that waits for the end: any thread may ring it, and so may a signal.
+
+    It is a pipe, because the interpreter writes to one in the very moment of a signal (`signal.set_wakeup_fd`).
+    What waits on a lock or a queue can miss a signal that comes just before it blocks, and a handler that sets an
+    event can wait for ever for the event's lock, which the thread it interrupted holds.
+    """
+
+    def __init__(self) -> None:
+        self._read_fd, self._write_fd = os.pipe()
+        os.set_blocking(self._write_fd, False)
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def ring(self) -> None:
+        with self._lock:
+            if not self._closed:
+                os.write(self._write_fd, b"\0")
+
+    def wait(self) -> str | None:
+        """Until it is rung; the name of the signal if it was one."""
+        while True:
+            (number,) = os.read(self._read_fd, 1)
+            if number == 0:
+                return None
+            if number in _SIGNALS:  # the application may have handlers for others
+                return signal.Signals(number).name
+
+    @contextmanager
+    def rung_by_signals(self) -> Iterator[None]:
+        """SIGTERM and SIGINT ring it. Main thread only; what was set before comes back."""
+        if threading.current_thread() is not threading.main_thread():
+            raise RuntimeError(
+                "signals can be handled in the main thread only; call serve_stdio without signals=True"
+            )
+        handlers = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
+        wakeup_fd = signal.set_wakeup_fd(self._write_fd, warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(wakeup_fd)
+            for number, handler in handlers.items():
+                # None: it was not set from Python, and cannot be set again from here.
+                signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            os.close(self._read_fd)
+            os.close(self._write_fd)
 
 
-def run_stdio(server: McpServer) -> None:
+def run_stdio(server: McpServer, stream: ByteStream | None = None) -> None:
     """Serve the process's standard streams until the client goes or a signal comes, then return.
 
-    If a handler is stuck after the grace, the process is left at once: nothing could be done for it.
+    A ``stream`` is what `take_standard_streams` gave, for a caller that has taken them already. If something is
+    stuck after the grace, the process is left at once: nothing could be done for it.
     """
     from .stdio import serve_stdio
 
     main = threading.current_thread() is threading.main_thread()
-    if serve_stdio(server, signals=main):
+    if serve_stdio(server, stream, signals=main):
         return
-    print("mcpref: a handler did not end in time; leaving without it", file=sys.stderr)
+    print(
+        f"mcpref: a handler, or a peer that does not read, held up the end for {server.settings.shutdown_grace:g} "
+        "seconds; leaving without it",
+        file=sys.stderr,
+    )
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            stream.flush()
+    for output in (sys.stdout, sys.stderr):
+        if output is not None:
+            output.flush()
     os._exit(0)

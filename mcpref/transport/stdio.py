@@ -19,14 +19,23 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
 from ..cancellation import CancellationToken, Deadline
 from ..errors import ConnectionClosed, InternalError, InvalidRequest, ProtocolError
-from ..jsonrpc import Batch, ErrorResponse, Message, Notification, Request, Response, encode
+from ..jsonrpc import (
+    Batch,
+    ErrorResponse,
+    InvalidNotification,
+    Message,
+    Notification,
+    Request,
+    Response,
+    encode,
+)
 from ..server.context import RequestContext
 from ..server.core import McpServer
 from ..server.push import Change, ListenStream
@@ -36,7 +45,7 @@ from .answering import Answer, BatchAnswer
 from .duplex import ByteStream, DuplexChannel
 from .listening import ListenStreams
 from .pool import WorkerPool
-from .process import on_signals, standard_streams
+from .process import Bell, take_standard_streams
 
 log = logging.getLogger("mcpref.transport")
 
@@ -91,7 +100,10 @@ class StdioContext(RequestContext):
 class StdioConnection:
     """One peer over one byte stream: the owner of a `DuplexChannel` on the server's side."""
 
-    def __init__(self, server: McpServer, stream: ByteStream) -> None:
+    def __init__(
+        self, server: McpServer, stream: ByteStream, on_end: Callable[[], None] | None = None
+    ) -> None:
+        """``on_end`` is called, once, when `finished` has been set."""
         settings = server.settings
         self.state = ConnectionState()
         """What this peer told us; for modern requests, their in-flight table."""
@@ -99,14 +111,14 @@ class StdioConnection:
         """Set when nothing more will be read, or the connection was given up."""
         self.reason = ""
         """Why it ended."""
-        self._server = server
-        self._stream = stream
+        self.server = server
         self._channel = DuplexChannel(stream, self, max_line=settings.max_message, name="mcpref-stdio")
         self._pool = WorkerPool(settings.workers, queue_limit=settings.max_in_flight + 1)
         self._streams = ListenStreams(self._channel, self.state, settings.max_streams)
         self._stateless = server.mode is ServerMode.STATELESS
-        self._running = _Counter()
+        self._running = _Running()
         self._answer = Answer(self)
+        self._on_end = on_end
         self._changes = server.changes.follow(None, False, self._channel.wake)
         self._channel.follow(self._read_changes, self._streams.render)
         self._reader = threading.Thread(
@@ -122,17 +134,14 @@ class StdioConnection:
 
         Answers that are computed before the deadline are still written: a shutdown is not the client's wish.
         """
-        self.state.cancel_all("the server is shutting down")
-        self._channel.pending.fail_all(ConnectionClosed("the server is shutting down"))
+        self._running.cancel_all("the server is shutting down")
+        self._channel.pending.fail_all("the server is shutting down")
         self._streams.end_all(self._listen_answer)
         clean = self._pool.close(deadline)
         self._changes.close()
         flushed = self._channel.flush(deadline)
         closed = self._channel.close(deadline)
-        if self._reader.is_alive():
-            # Blocked in a read, as after a signal. It is a daemon; its descriptor stays open under it.
-            return clean and flushed and closed
-        self._stream.close_read()
+        # The reader may be blocked in a read, as after a signal. It is a daemon; its descriptor stays open under it.
         return clean and flushed and closed
 
     # ---- On the reader --------------------------------------------------------------------------------
@@ -142,36 +151,41 @@ class StdioConnection:
             case Request():
                 self._on_request(message, self._answer)
             case Notification():
-                self._server.notify(message, self._context())
+                self.server.notify(message, self._context())
             case Batch():
                 self._on_batch(message)
 
     def on_malformed(self, error: ProtocolError) -> None:
+        if isinstance(error, InvalidNotification):
+            log.debug("a malformed notification was ignored: %s", error)
+            return
         keep_null = error.request_id is None and not self.state.negotiated.features.optional_error_id
         self._channel.post(encode(ErrorResponse(error.request_id, error, keep_null)))
 
     def on_end(self, reason: str) -> None:
         self.reason = reason
         self.finished.set()
+        if self._on_end is not None:
+            self._on_end()
 
     def _on_request(self, request: Request, answer: Answer) -> None:
         if request.method == "initialize":
             # Here and not on a worker, so that the next line sees the version it negotiates.
-            response = self._server.handle(request, self._context())
+            response = self.server.handle(request, self._context())
             answer.now(response)
             return
-        if not self._running.enter(self._server.settings.max_in_flight):
+        if len(self._running) >= self.server.settings.max_in_flight:
             answer.now(_busy(request))
             return
         try:
-            scope = self._server.admit(request, self._context())
+            scope = self.server.admit(request, self._context())
         except ProtocolError as error:
-            self._running.leave()
             answer.now(ErrorResponse(request.id, error))
             return
+        self._running.enter(scope)
         if not self._pool.submit(partial(self._serve, scope, answer)):
-            self._server.release(scope)
-            self._running.leave()
+            self.server.release(scope)
+            self._running.leave(scope)
             answer.now(_busy(request))
 
     def _on_batch(self, batch: Batch) -> None:
@@ -188,6 +202,8 @@ class StdioConnection:
                 refused = InvalidRequest("initialize cannot be part of a batch")
                 refused.request_id = entry.id
                 messages.append(refused)
+            elif isinstance(entry, InvalidNotification):
+                self.on_malformed(entry)
             else:
                 messages.append(entry)
         expected = sum(isinstance(entry, Request | ProtocolError) for entry in messages)
@@ -197,7 +213,7 @@ class StdioConnection:
                 case Request():
                     self._on_request(entry, answer)
                 case Notification():
-                    self._server.notify(entry, self._context())
+                    self.server.notify(entry, self._context())
                 case Response() | ErrorResponse():
                     self._channel.pending.resolve(entry)
                 case ProtocolError():
@@ -207,9 +223,9 @@ class StdioConnection:
 
     def _serve(self, scope: RequestScope, answer: Answer) -> None:
         try:
-            response = self._server.dispatch(scope)
+            response = self.server.dispatch(scope)
         finally:
-            self._running.leave()
+            self._running.leave(scope)
         answer.later(response)
 
     # ---- Helpers --------------------------------------------------------------------------------------
@@ -223,7 +239,7 @@ class StdioConnection:
         return self._changes.read()
 
     def _listen_answer(self, stream: ListenStream) -> Response:
-        return Response(stream.id, self._server.finish_listen(stream))
+        return Response(stream.id, self.server.finish_listen(stream))
 
     def post(self, payload: bytes) -> None:
         self._channel.post(payload)
@@ -235,28 +251,43 @@ class StdioConnection:
             log.debug("an answer came too late: the connection is closed")
 
     def encode(self, response: Response | ErrorResponse) -> bytes:
-        return self._server.encode(response)
+        return self.server.encode(response)
 
 
-class _Counter:
-    """How many requests run. The lock guards the number."""
+class _Running:
+    """The requests that run or wait to run. The lock guards the set; only the reader enters requests.
 
-    __slots__ = ("_lock", "_value")
+    The state's in-flight table is not enough to end them by: it holds one of several with the same id.
+    """
+
+    __slots__ = ("_lock", "_over", "_scopes")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._value = 0
+        self._scopes: set[RequestScope] = set()
+        self._over: str | None = None
 
-    def enter(self, limit: int) -> bool:
-        with self._lock:
-            if self._value >= limit:
-                return False
-            self._value += 1
-            return True
+    def __len__(self) -> int:
+        return len(self._scopes)
 
-    def leave(self) -> None:
+    def enter(self, scope: RequestScope) -> None:
         with self._lock:
-            self._value -= 1
+            self._scopes.add(scope)
+            over = self._over
+        if over is not None:  # read before the end, or after a signal, but too late for `cancel_all`
+            scope.token.cancel(over, by_client=False)
+
+    def leave(self, scope: RequestScope) -> None:
+        with self._lock:
+            self._scopes.discard(scope)
+
+    def cancel_all(self, reason: str) -> None:
+        """Stop the work, now and of whoever enters later, but let answers computed in time go out."""
+        with self._lock:
+            self._over = reason
+            scopes = list(self._scopes)
+        for scope in scopes:
+            scope.token.cancel(reason, by_client=False)
 
 
 def _busy(request: Request) -> ErrorResponse:
@@ -277,13 +308,15 @@ def serve_stdio(server: McpServer, stream: ByteStream | None = None, *, signals:
     """
     with ExitStack() as stack:
         if stream is None:
-            stream = stack.enter_context(standard_streams())
+            stream = take_standard_streams()
         server.start()
         stack.callback(server.close)
-        connection = StdioConnection(server, stream)
+        bell = Bell()
+        stack.callback(bell.close)
+        connection = StdioConnection(server, stream, on_end=bell.ring)
         if signals:
-            stack.enter_context(on_signals(connection.on_end))
+            stack.enter_context(bell.rung_by_signals())
         connection.start()
-        connection.finished.wait()
-        log.info("shutting down: %s", connection.reason)
+        signalled = bell.wait()
+        log.info("shutting down: %s", signalled or connection.reason)
         return connection.shut_down(Deadline(server.settings.shutdown_grace))

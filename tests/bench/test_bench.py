@@ -92,13 +92,17 @@ def row(ours: list[float], theirs: list[float], *, aim: float | None, more_is_be
     ("aim", "more_is_better", "verdict"),
     [
         (2, True, ">= 2x    met"),
-        (4, True, ">= 4x    not met"),
-        (4, False, "<= 4x    met"),
-        (2, False, "<= 2x    not met"),
+        (11, True, ">= 11x   not met"),
+        (4, True, ">= 4x    in 1 of 3 rounds"),
+        (10, False, "<= 10x   met"),
+        (1, False, "<= 1x    not met"),
+        (4, False, "<= 4x    in 2 of 3 rounds"),
         (None, True, ""),
     ],
 )
-def test_the_verdict_follows_the_median_ratio(aim: float | None, more_is_better: bool, verdict: str) -> None:
+def test_the_verdict_is_given_where_all_rounds_agree(
+    aim: float | None, more_is_better: bool, verdict: str
+) -> None:
     assert row([2, 3, 40], [1, 1, 4], aim=aim, more_is_better=more_is_better).verdict == verdict
 
 
@@ -113,3 +117,15 @@ def test_the_table_and_the_raw_figures_show_ratio_and_spread() -> None:
     assert "5,000/s at depth 1" in table
     figures = json.loads(as_json(rows, ours, theirs, Plan(3, 0.1), {}))
     assert figures["figures"][0]["ratios"] == [2.0, 3.0, 40.0]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"content": [{"type": "text", "text": '{"result":3}'}]},
+        {"content": [{"type": "text", "text": "4"}], "structuredContent": {"result": 3}},
+        {"content": [{"type": "text", "text": '{"result":3}'}], "structuredContent": 3},
+    ],
+)
+def test_an_answer_with_less_in_it_is_not_the_same_work(result: dict[str, object]) -> None:
+    assert not is_sum(result)

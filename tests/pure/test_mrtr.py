@@ -207,7 +207,14 @@ class TestBuilders:
             InputRequest.elicit_url("x", "Go there", url)
 
     @pytest.mark.parametrize(
-        "schema", [{}, {"type": "string"}, {"type": "object"}, {"type": "object", "properties": []}]
+        "schema",
+        [
+            {},
+            {"type": "string", "properties": {}},
+            {"properties": {}},
+            {"type": "object"},
+            {"type": "object", "properties": []},
+        ],
     )
     def test_form_must_be_an_object_schema(self, schema: dict[str, Any]) -> None:
         with pytest.raises(ValueError, match="'object' and 'properties'"):
@@ -474,6 +481,7 @@ class TestRounds:
         assert (len(server.sent), len(asked)) == (rounds, rounds - 1)
 
     def test_a_server_that_completes_in_the_last_round_is_in_time(self) -> None:
+        assert MAX_ROUNDS == 16
         question = InputRequiredResult([ROOTS]).to_json()
         server = Server(*[question] * (MAX_ROUNDS - 1), DONE)
         assert run_rounds(server, accept) is DONE
@@ -518,7 +526,7 @@ class TestResultType:
     @pytest.mark.parametrize("kind", ["partial", "", None, 5, ["complete"], {}])
     def test_an_unknown_type_is_invalid(self, kind: object) -> None:
         with pytest.raises(InvalidResult, match="does not know"):
-            run_rounds(Server({"resultType": kind}), never)
+            run_rounds(Server({"resultType": kind}), never, extensions={"task"})
 
     @pytest.mark.req(
         "2026-07-28:jsonrpc.result-type-recognized-set", "2026-07-28:jsonrpc.result-type-extension-values"

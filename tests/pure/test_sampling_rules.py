@@ -184,6 +184,7 @@ def test_priorities_lie_between_0_and_1(name: str, value: object) -> None:
     [
         ("modelPreferences", []),
         ("modelPreferences", {"hints": "sonnet"}),
+        ("modelPreferences", {"hints": 5}),
         ("modelPreferences", {"hints": [{"name": 5}]}),
         ("modelPreferences", {"hints": ["sonnet"]}),
         ("systemPrompt", 5),
@@ -196,6 +197,7 @@ def test_priorities_lie_between_0_and_1(name: str, value: object) -> None:
         ("tools", {}),
         ("tools", [{}]),
         ("tools", [{"name": "x"}]),
+        ("tools", [{"name": 5, "inputSchema": {}}]),
         ("tools", ["x"]),
         ("toolChoice", "auto"),
         ("toolChoice", {"mode": "maybe"}),

@@ -317,9 +317,10 @@ def test_there_is_no_shutdown_message(server: McpServer) -> None:
             with pytest.raises(PeerError) as caught:
                 peer.request(method)
             assert caught.value.code == -32601
+        connection = peer.connection
         assert peer.close(), "closing the transport is all it takes"
-        assert peer.connection is not None
-        assert peer.connection.finished.is_set()
+        assert connection is not None
+        assert connection.finished.is_set()
 
 
 @pytest.mark.req("2025-11-25:jsonrpc.result-id-match", "2025-11-25:jsonrpc.error-id-match")

@@ -173,4 +173,5 @@ def test_what_the_schemas_cannot_show() -> None:
         "tool_input_errors",
         "resource_not_found_code",
         "meta_second_label",
+        "priming_event",
     }

@@ -6,6 +6,7 @@ Spec: 2026-07-28 server/discover
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from ..core import McpServer
     from ..scope import RequestScope
     from ..state import ConnectionState
+
+log = logging.getLogger("mcpref.server")
 
 
 def initialize(server: McpServer, scope: RequestScope, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,5 +86,7 @@ def cancelled(state: ConnectionState, params: Mapping[str, Any]) -> None:
 
     Spec: 2026-07-28 basic/patterns/cancellation#error-handling
     """
-    reason = params.get("reason")
-    state.cancel(params.get("requestId"), reason if type(reason) is str else None)
+    request_id, reason = params.get("requestId"), params.get("reason")
+    if state.cancel(request_id, reason if type(reason) is str else None):
+        # Spec: 2026-07-28 basic/patterns/cancellation#implementation-notes SHOULD log the reason
+        log.info("the client cancelled request %.100r: %.200r", request_id, reason)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InvalidParams
-from ..calling import INPUT_NEEDED, invoke
+from ..calling import InputNeeded, invoke
 from ..responses import InputRequired, as_messages
 from ..results import needs_shaping, shape_content
 from ..signature import InputError
@@ -47,7 +47,7 @@ def get_prompt(server: McpServer, scope: RequestScope, params: Mapping[str, Any]
     except InputError as error:
         raise InvalidParams(f"the arguments of {name} are not valid: {error}") from None
     value = invoke(server, scope, prompt.fn, args, kwargs, prompt.signature.context)
-    if isinstance(value, INPUT_NEEDED):
+    if isinstance(value, InputNeeded):
         return value
     if isinstance(value, InputRequired):
         return server.ask_for(scope, value)

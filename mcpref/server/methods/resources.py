@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...caching import with_cache
 from ...errors import InvalidParams, ResourceNotFound
 from ...uri_template import is_valid_uri
-from ..calling import INPUT_NEEDED, invoke
+from ..calling import InputNeeded, invoke
 from ..responses import InputRequired, as_contents
 from ..results import shape
 from ..signature import InputError
@@ -58,7 +58,7 @@ def read_resource(server: McpServer, scope: RequestScope, params: Mapping[str, A
         # The template takes it for one of its URIs, but no value of the function's types is written so.
         raise ResourceNotFound(uri) from None
     value = invoke(server, scope, resource.fn, args, kwargs, resource.signature.context)
-    if isinstance(value, INPUT_NEEDED):
+    if isinstance(value, InputNeeded):
         return value
     if isinstance(value, InputRequired):
         return server.ask_for(scope, value)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import InvalidParams, LocalError, PeerError, RequestCancelled, ToolError
 from ...jsonrpc import encode_json
-from ..calling import INPUT_NEEDED, invoke
+from ..calling import InputNeeded, invoke
 from ..responses import InputRequired, ToolResponse, as_blocks, is_content
 from ..results import shape_blocks
 from ..signature import InputError
@@ -51,7 +51,7 @@ def call_tool(server: McpServer, scope: RequestScope, params: Mapping[str, Any])
         value = invoke(server, scope, tool.fn, args, kwargs, tool.signature.context)
     except Exception as error:
         return _failed(server, error)
-    if isinstance(value, INPUT_NEEDED):
+    if isinstance(value, InputNeeded):
         return value
     return to_result(server, scope, tool, value)
 
@@ -83,7 +83,7 @@ def error_result(message: str) -> dict[str, Any]:
 def to_result(server: McpServer, scope: RequestScope, tool: Tool, value: object) -> dict[str, Any]:
     """What a tool returned, as a CallToolResult of the revision in effect."""
     version = scope.protocol_version
-    if is_content(value):
+    if is_content(value) or (tool.check_output is None and value in ([], ())):
         if tool.check_output is not None and value is not None:
             raise TypeError(f"tool {tool.name!r} has an output_schema and must return data or a ToolResponse")
         return {"content": shape_blocks(as_blocks(value), version), "isError": False}

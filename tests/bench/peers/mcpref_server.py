@@ -1,16 +1,31 @@
-"""The bench server on mcpref: the same tools as its siblings, defaults throughout."""
+"""The bench server on mcpref: the same tools as its siblings, defaults throughout.
+
+Every tool but one returns an object, so that both servers owe the same: structured content, its text, and an
+output schema.
+"""
 
 import time
+from dataclasses import dataclass
 
 from mcpref import McpServer
 
 server = McpServer("bench", version="1")
 
 
+@dataclass
+class Sum:
+    result: int
+
+
+@dataclass
+class Line:
+    text: str
+
+
 @server.tool
-def add(a: int, b: int) -> int:
+def add(a: int, b: int) -> Sum:
     """Add two integers."""
-    return a + b
+    return Sum(a + b)
 
 
 @server.tool
@@ -21,9 +36,9 @@ def sleep(seconds: float) -> str:
 
 
 def numbered(number: int):
-    def tool(name: str, count: int = 1, ratio: float = 0.5, flag: bool = False) -> str:
+    def tool(name: str, count: int = 1, ratio: float = 0.5, flag: bool = False) -> Line:
         """Format the arguments of a call into one line of text."""
-        return f"{number} {name} {count} {ratio} {flag}"
+        return Line(f"{number} {name} {count} {ratio} {flag}")
 
     return tool
 

@@ -1,9 +1,12 @@
 """The bench server on the official SDK: its high-level API, sync tools, defaults throughout.
 
-Runs inside an environment of that SDK, never inside mcpref's own. The 1.x line calls the same class FastMCP.
+Every tool but one returns an object, so that both servers owe the same: structured content, its text, and an
+output schema. Runs inside an environment of that SDK, never inside mcpref's own. The 1.x line calls the same
+class FastMCP.
 """
 
 import time
+from dataclasses import dataclass
 
 try:
     from mcp.server import MCPServer
@@ -13,10 +16,20 @@ except ImportError:
 server = MCPServer("bench")
 
 
+@dataclass
+class Sum:
+    result: int
+
+
+@dataclass
+class Line:
+    text: str
+
+
 @server.tool()
-def add(a: int, b: int) -> int:
+def add(a: int, b: int) -> Sum:
     """Add two integers."""
-    return a + b
+    return Sum(a + b)
 
 
 @server.tool()
@@ -27,9 +40,9 @@ def sleep(seconds: float) -> str:
 
 
 def numbered(number: int):
-    def tool(name: str, count: int = 1, ratio: float = 0.5, flag: bool = False) -> str:
+    def tool(name: str, count: int = 1, ratio: float = 0.5, flag: bool = False) -> Line:
         """Format the arguments of a call into one line of text."""
-        return f"{number} {name} {count} {ratio} {flag}"
+        return Line(f"{number} {name} {count} {ratio} {flag}")
 
     return tool
 

@@ -7,7 +7,10 @@ import os
 import re
 
 IDS = re.compile(rb'"id":(\d+)')
-SUM = b'{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"3"}],"isError":false}}\n'
+SUM = (
+    b'{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"{\\"result\\":3}"}],'
+    b'"structuredContent":{"result":3},"isError":false}}\n'
+)
 
 
 def main() -> None:

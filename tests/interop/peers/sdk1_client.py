@@ -8,7 +8,8 @@ import contextlib
 from datetime import timedelta
 
 import anyio
-import checks
+import checks  # noqa: F401  registers them
+import harness
 from mcp import ClientSession, McpError, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 from pydantic import AnyUrl
@@ -71,7 +72,7 @@ async def ask(awaitable):
     try:
         return plain(await awaitable)
     except McpError as error:
-        raise checks.PeerSaid(error.error.code, error.error.message, error.error.data) from error
+        raise harness.PeerSaid(error.error.code, error.error.message, error.error.data) from error
 
 
 class Session:
@@ -128,7 +129,7 @@ class Session:
 
         async with anyio.create_task_group() as group:
             group.start_soon(self.call, name, arguments, on_progress)
-            await checks.eventually(reports, "a sign of life from the handler")
+            await harness.eventually(reports, "a sign of life from the handler")
             params = types.CancelledNotificationParams(
                 requestId=reports()[0]["progressToken"], reason="abandoned"
             )
@@ -148,4 +149,4 @@ class Session:
 
 
 if __name__ == "__main__":
-    checks.main(connect)
+    harness.main(connect)

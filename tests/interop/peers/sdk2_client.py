@@ -8,7 +8,8 @@ import contextlib
 import warnings
 
 import anyio
-import checks
+import checks  # noqa: F401  registers them
+import harness
 import mcp.client.session
 from mcp import Client, MCPError, StdioServerParameters, types
 from mcp.shared.exceptions import MCPDeprecationWarning
@@ -75,7 +76,7 @@ async def ask(awaitable):
     try:
         return plain(await awaitable)
     except MCPError as error:
-        raise checks.PeerSaid(error.code, error.message, error.data) from error
+        raise harness.PeerSaid(error.code, error.message, error.data) from error
 
 
 class Session:
@@ -147,4 +148,4 @@ class Session:
 
 
 if __name__ == "__main__":
-    checks.main(connect)
+    harness.main(connect)

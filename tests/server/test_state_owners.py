@@ -1,13 +1,10 @@
-"""ConnectionState: what one peer's connection remembers, and who owns it."""
+"""Whose state a request works on: the connection's, the server's own, or nobody's."""
 
 from __future__ import annotations
-
-import threading
 
 import pytest
 
 from mcpref import (
-    CancellationToken,
     InvalidParams,
     McpServer,
     NullContext,
@@ -17,38 +14,9 @@ from mcpref import (
     ToolError,
 )
 from mcpref.jsonrpc import Notification, Request
-from mcpref.server.state import ConnectionState
 from mcpref.testing import connect
 
-from .support import LEGACY, PATIENCE, LocalContext, request, result
-
-
-@pytest.mark.parity(1)
-def test_a_fresh_state() -> None:
-    state = ConnectionState()
-    assert state.negotiated is ProtocolVersion.V2025_11_25
-    assert state.log_level == "info"
-    assert state.client_capabilities == {}
-    assert state.client_info is None
-    assert state.subscriptions == frozenset()
-    assert state.in_flight == {}
-    assert (state.initialize_processed, state.initialized) == (False, False)
-
-
-@pytest.mark.parity(2)
-def test_two_states_share_nothing() -> None:
-    one, other = ConnectionState(), ConnectionState()
-    one.negotiate(ProtocolVersion.V2024_11_05, {"roots": {}}, {"name": "one", "version": "1"})
-    one.mark_initialized()
-    one.set_log_level("error")
-    one.subscribe("file:///a")
-    one.track(1, CancellationToken())
-
-    assert other.negotiated is ProtocolVersion.V2025_11_25
-    assert (other.client_capabilities, other.client_info) == ({}, None)
-    assert (other.log_level, other.subscriptions, other.in_flight) == ("info", frozenset(), {})
-    assert not other.initialize_processed
-    assert not other.cancel(1)
+from .support import LEGACY, LocalContext, request, result
 
 
 @pytest.mark.parity(2)
@@ -138,81 +106,6 @@ def test_a_stateless_server_cannot_have_subscriptions() -> None:
 
 
 # ---- The table of running requests -----------------------------------------------------------------------
-
-
-@pytest.mark.parity(28)
-def test_a_number_and_its_text_are_two_requests() -> None:
-    state = ConnectionState()
-    number, text = CancellationToken(), CancellationToken()
-    assert state.track(1, number)
-    assert state.track("1", text)
-    assert state.cancel("1")
-    assert (number.cancelled, text.cancelled) == (False, True)
-    state.untrack("1", text)
-    assert state.in_flight == {1: number}
-
-
-@pytest.mark.parity(30)
-def test_a_duplicate_id_does_not_evict_the_running_request() -> None:
-    state = ConnectionState()
-    first, second = CancellationToken(), CancellationToken()
-    assert state.track(7, first)
-    assert not state.track(7, second)
-    state.untrack(7, second)
-    assert state.in_flight == {7: first}
-    state.cancel(7)
-    assert (first.cancelled, second.cancelled) == (True, False)
-
-
-@pytest.mark.parity(31)
-@pytest.mark.parametrize("request_id", ["unknown", 99, None, 1.0, True, [1], {"id": 1}], ids=repr)
-def test_a_cancellation_of_nothing_is_ignored(request_id: object) -> None:
-    state = ConnectionState()
-    token = CancellationToken()
-    state.track(1, token)
-    assert not state.cancel(request_id)
-    assert not token.cancelled
-
-
-@pytest.mark.parity(32)
-def test_a_token_starts_unset_and_can_be_set_twice() -> None:
-    token = CancellationToken()
-    seen = [token.is_cancelled]
-    token.cancel("first")
-    seen.append(token.is_cancelled)
-    token.cancel("second")
-    seen.append(token.is_cancelled)
-    assert seen == [False, True, True]
-    assert token.reason == "first"
-
-
-def test_a_shutdown_cancels_but_lets_answers_out() -> None:
-    state = ConnectionState()
-    token = CancellationToken()
-    state.track(1, token)
-    state.cancel_all("going down")
-    assert (token.cancelled, token.reason, token.suppresses_response) == (True, "going down", False)
-
-
-@pytest.mark.parity(30)
-def test_many_threads_track_and_untrack_without_loss() -> None:
-    state = ConnectionState()
-    start = threading.Barrier(8)
-
-    def work(base: int) -> None:
-        start.wait(PATIENCE)
-        for number in range(base, base + 200):
-            token = CancellationToken()
-            assert state.track(number, token)
-            state.untrack(number, token)
-
-    threads = [threading.Thread(target=work, args=(base * 1000,)) for base in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE)
-        assert not thread.is_alive()
-    assert state.in_flight == {}
 
 
 @pytest.mark.parity(30)

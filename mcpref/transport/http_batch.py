@@ -1,0 +1,57 @@
+"""Batches over HTTP: an array of messages in one POST. 2025-03-26 alone has them.
+
+Spec: 2025-03-26 basic/index#batching
+Spec: 2025-03-26 basic/transports#sending-messages-to-the-server
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ..errors import InvalidRequest, ProtocolError
+from ..jsonrpc import Batch, ErrorResponse, Notification, Request, Response, encode
+from ..versions import MODERN_VERSIONS
+
+if TYPE_CHECKING:
+    from .wsgi import Exchange, McpApp
+
+
+def serve_batch(app: McpApp, exchange: Exchange, batch: Batch) -> Iterable[bytes]:
+    """Answer every request of a batch with one array, in place and one after the other.
+
+    A batch is answered by one JSON body, so its calls cannot stream, and cannot ask the client anything.
+    """
+    if exchange.version_header in MODERN_VERSIONS:
+        return exchange.error(400, InvalidRequest("this revision has no batches: send one message a request"))
+    session = app.session(exchange)
+    state = app.state(exchange, session)
+    if not state.negotiated.features.batching:
+        return exchange.error(
+            400, InvalidRequest(f"revision {state.negotiated} has no batches: send one message a request")
+        )
+    answers: list[bytes] = []
+    for entry in batch.entries:
+        ctx = app.context(
+            exchange, app.state(exchange, session), state.negotiated, modern=False, streams=False
+        )
+        match entry:
+            case Request() if entry.method == "initialize":
+                # Spec: 2025-03-26 basic/lifecycle#initialization MUST NOT be part of a batch
+                answers.append(
+                    encode(ErrorResponse(entry.id, InvalidRequest("initialize cannot be part of a batch")))
+                )
+            case Request():
+                answer = app.server.handle(entry, ctx)
+                if answer is not None:
+                    answers.append(app.server.encode(answer))
+            case Notification():
+                app.server.notify(entry, ctx)
+            case Response() | ErrorResponse():
+                if session is not None and isinstance(entry.id, str):
+                    exchange.runtime.seams.replies.resolve(session.id, entry.id, encode(entry))
+            case ProtocolError():
+                answers.append(encode(ErrorResponse(entry.request_id, entry, entry.request_id is None)))
+    if not answers:
+        return exchange.respond(202)
+    return exchange.respond(200, b"[" + b",".join(answers) + b"]")

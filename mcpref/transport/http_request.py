@@ -1,0 +1,215 @@
+"""One HTTP request as WSGI hands it over, and the rungs of the ladder that need no message.
+
+::
+
+    Host . Origin . authentication . (GET, DELETE: version header) . method . Content-Type . Accept . size
+
+Reads ``environ`` directly: wrappers cost more than a whole small call. Raises `HttpRefusal`, which knows its
+status; what the message itself gets wrong is found later (wsgi.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from ..errors import InvalidRequest, ProtocolError
+from ..settings import Settings
+from .probes import host_socket
+
+
+class HttpRefusal(Exception):
+    """An HTTP answer that ends a request early. An authentication hook may raise it, with its headers."""
+
+    def __init__(
+        self,
+        status: int,
+        message: str | ProtocolError,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self.status = status
+        self.error = InvalidRequest(message) if isinstance(message, str) else message
+        self.headers = dict(headers or {})
+        super().__init__(str(message))
+
+
+class EnvironHeaders(Mapping[str, str]):
+    """The request's headers by their names in lower case; nothing is copied until somebody iterates."""
+
+    __slots__ = ("_environ",)
+
+    def __init__(self, environ: Mapping[str, Any]) -> None:
+        self._environ = environ
+
+    def get(self, name: str, default: Any = None) -> Any:
+        value = self._environ.get(_key(name))
+        return default if value is None else value
+
+    def __getitem__(self, name: str) -> str:
+        value: str = self._environ[_key(name)]
+        return value
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and _key(name) in self._environ
+
+    def __iter__(self) -> Iterator[str]:
+        for key in self._environ:
+            if key.startswith("HTTP_"):
+                yield key[5:].replace("_", "-").lower()
+            elif key in ("CONTENT_TYPE", "CONTENT_LENGTH") and self._environ[key]:
+                yield key.replace("_", "-").lower()
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _key(name: str) -> str:
+    key = name.upper().replace("-", "_")
+    return key if key in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{key}"
+
+
+def check_host(environ: Mapping[str, Any], settings: Settings) -> None:
+    """Refuse a Host that is not ours: a page of a rebound name would come with its own.
+
+    Never decided by a URL rebuilt from the header: two components could read two meanings.
+    """
+    if "*" in settings.allowed_hosts:
+        return
+    host = environ.get("HTTP_HOST", "")
+    if host_name(host) not in settings.allowed_hosts:
+        raise HttpRefusal(
+            403, f"the host {host[:100]!r} is not served here; Settings.allowed_hosts names those that are"
+        )
+
+
+def check_origin(environ: Mapping[str, Any], settings: Settings) -> None:
+    """Refuse a page of a foreign origin.
+
+    Spec: 2025-11-25 basic/transports#security-warning MUST answer an invalid Origin with 403
+    Spec: 2026-07-28 basic/transports/streamable-http#security-endpoint likewise
+    """
+    origin = environ.get("HTTP_ORIGIN")
+    if origin is not None and not is_allowed_origin(origin, settings):
+        raise HttpRefusal(
+            403,
+            f"pages of {origin[:100]!r} may not use this server; Settings.allowed_origins names those that may",
+        )
+
+
+def is_allowed_origin(origin: str, settings: Settings) -> bool:
+    """Whether pages of this origin may send requests: a listed origin, or one of our own hosts."""
+    if "*" in settings.allowed_origins or origin in settings.allowed_origins:
+        return True
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
+    if parts.scheme not in ("http", "https") or "*" in settings.allowed_hosts:
+        return False
+    return host_name(parts.netloc) in settings.allowed_hosts
+
+
+def host_name(host: str) -> str:
+    """The name in a Host header, without the port; "" if it is not one."""
+    host = host.strip().lower()
+    if host.startswith("["):
+        name, bracket, port = host.partition("]")
+        name += bracket
+        port = port.removeprefix(":") if port.startswith(":") or not port else "x"
+    else:
+        name, _, port = host.partition(":")
+    if port and not port.isdecimal():
+        return ""
+    return name.rstrip(".")
+
+
+def check_content_type(environ: Mapping[str, Any]) -> None:
+    """A message is JSON. (It also keeps HTML forms out, which browsers send without asking.)"""
+    kind = environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise HttpRefusal(415, f"the Content-Type must be application/json, not {kind[:60]!r}")
+
+
+def accepts(accept: str | None, kind: str) -> bool:
+    """Whether an Accept header admits a media type: exactly, by ``type/*`` or by ``*/*``; nothing said, all admitted.
+
+    Parameters, quality included, do not count.
+    """
+    if accept is None or not accept.strip():
+        return True
+    group = kind.partition("/")[0] + "/*"
+    admitted = (part.partition(";")[0].strip().lower() for part in accept.split(","))
+    return any(part in (kind, group, "*/*") for part in admitted)
+
+
+def read_body(environ: Mapping[str, Any], settings: Settings) -> bytes:
+    """The body, bounded: by its declared length, by the limit, and in time where the host shows the connection."""
+    limit = settings.max_message
+    stream = environ["wsgi.input"]
+    declared = environ.get("CONTENT_LENGTH")
+    if declared:
+        try:
+            length = int(declared)
+        except ValueError:
+            length = -1
+        if length < 0 or not declared.strip().isdecimal():
+            raise HttpRefusal(400, "the Content-Length is not a number")
+        if length > limit:
+            raise _too_large(limit)
+    elif environ.get("wsgi.input_terminated"):
+        length = limit + 1  # chunked: the host ends the stream
+    else:
+        return b""
+    sock = host_socket(environ)
+    before = None
+    if sock is not None:
+        before = sock.gettimeout()
+        sock.settimeout(settings.body_deadline)
+    try:
+        body: bytes = _read(stream, length)
+    except TimeoutError:
+        raise HttpRefusal(408, f"the body did not arrive within {settings.body_deadline:g} seconds") from None
+    except OSError:
+        raise HttpRefusal(400, "the body could not be read") from None
+    finally:
+        if sock is not None:
+            sock.settimeout(before)
+    if len(body) > limit:
+        raise _too_large(limit)
+    if declared and len(body) < length:
+        raise HttpRefusal(400, f"the body ended after {len(body)} of {length} bytes")
+    return body
+
+
+def _read(stream: Any, length: int) -> bytes:
+    chunks = []
+    while length > 0:
+        chunk = stream.read(length)
+        if not chunk:
+            break
+        chunks.append(chunk)
+        length -= len(chunk)
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+def _too_large(limit: int) -> HttpRefusal:
+    return HttpRefusal(413, f"the message is longer than {limit} bytes")
+
+
+#: Reason phrases of the statuses we send.
+REASONS: Final[Mapping[int, str]] = {
+    200: "OK",
+    202: "Accepted",
+    204: "No Content",
+    400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    406: "Not Acceptable",
+    408: "Request Timeout",
+    413: "Content Too Large",
+    415: "Unsupported Media Type",
+    503: "Service Unavailable",
+}

@@ -1,0 +1,57 @@
+"""Noticing that the client has gone, on hosts that let an application look.
+
+WSGI itself tells only by a failing write. Some hosts expose the connection: then a look at the socket tells at
+once, and a call that writes nothing can be cancelled too.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+Probe = Callable[[], bool]
+
+#: Where hosts put the connection's socket: werkzeug's own server, gunicorn (gthread and gevent).
+_SOCKETS: Final = ("werkzeug.socket", "gunicorn.socket")
+
+
+def host_socket(environ: Mapping[str, Any]) -> socket.socket | None:
+    """The connection's socket, if the host shows it."""
+    for key in _SOCKETS:
+        sock = environ.get(key)
+        if sock is not None:
+            return sock  # type: ignore[no-any-return]
+    return None
+
+
+def make_probe(environ: Mapping[str, Any]) -> Probe | None:
+    """A function that says whether the client is still there; None if this host cannot tell."""
+    disconnected = environ.get("waitress.client_disconnected")
+    if disconnected is not None:
+        return lambda: not disconnected()
+    sock = host_socket(environ)
+    # A TLS socket refuses to peek, and what it would show is the cipher's, not the client's.
+    if sock is None or hasattr(sock, "cipher") or not hasattr(select, "poll"):
+        return None
+    return lambda: _is_open(sock)
+
+
+def _is_open(sock: socket.socket) -> bool:
+    """Whether the other end has not closed. Never blocks.
+
+    Peeks only after poll() says readable: a peek without it blocks on gevent and on a socket with a timeout, and
+    select() fails above descriptor 1023.
+    """
+    try:
+        poller = select.poll()
+        poller.register(sock, select.POLLIN | select.POLLHUP | select.POLLERR)
+        ready = poller.poll(0)
+        if not ready:
+            return True
+        if ready[0][1] & (select.POLLHUP | select.POLLERR | select.POLLNVAL):
+            return False
+        return bool(sock.recv(1, socket.MSG_PEEK))
+    except (OSError, ValueError):
+        return False

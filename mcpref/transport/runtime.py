@@ -1,0 +1,191 @@
+"""Runtime: what one process of an HTTP server holds: its seams, its workers, its counts, its open streams.
+
+Made on the first request, in the process that serves it: nothing is made before a fork. The lock guards the
+counters and the table of open streams.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..cancellation import Deadline
+from ..server.core import McpServer
+from ..settings import Settings
+from .coordinator import CancelTable, StreamCoordinator
+from .parking import ThreadBudget
+from .pool import WorkerPool
+from .replay import EventLog
+from .seams import Cancels, Replies, Sessions, Streams
+from .sessions import SessionManager
+
+
+@dataclass(slots=True)
+class Seams:
+    """What is kept between requests; see seams.py."""
+
+    sessions: Sessions
+    streams: Streams
+    replies: Replies
+    cancels: Cancels
+    in_memory: bool = False
+    """Whether it is this process's alone."""
+
+
+def memory_seams(settings: Settings) -> Seams:
+    """The seams of a single process."""
+    streams = EventLog(
+        max_events=settings.stream_buffer_events,
+        max_bytes=settings.stream_buffer_bytes,
+        max_streams=settings.replay_streams,
+        max_age=settings.replay_age,
+    )
+    replies = StreamCoordinator()
+    cancels = CancelTable()
+
+    def ended(sid: str) -> None:
+        cancels.cancel_session(sid)
+        replies.fail_session(sid)
+        streams.end_session(sid)
+
+    sessions = SessionManager(
+        idle=settings.session_idle,
+        limit=settings.max_sessions,
+        on_end=ended,
+        is_busy=lambda sid: cancels.running(sid) > 0 or streams.is_read(sid),
+    )
+    return Seams(sessions, streams, replies, cancels, in_memory=True)
+
+
+class OpenStream(Protocol):
+    """A stream that must be told when the server closes."""
+
+    def shut_down(self) -> None:
+        """End it. Called from any thread; must not block."""
+
+
+class Runtime:
+    """One process's share of an HTTP server."""
+
+    def __init__(
+        self, server: McpServer, settings: Settings, seams: Seams | None, threads: int | None
+    ) -> None:
+        self.pid = os.getpid()
+        self.server = server
+        self.settings = settings
+        self.seams = memory_seams(settings) if seams is None else seams
+        self.budget = ThreadBudget(host_threads(settings, threads))
+        self.pool = WorkerPool(max(settings.workers, self.budget.threads), queue_limit=settings.max_requests)
+        self.closing = False
+        self._lock = threading.Lock()
+        self._requests = 0
+        self._open: set[OpenStream] = set()
+        self._streams_of: Counter[str] = Counter()
+        self._running_of: Counter[str] = Counter()
+        self._tokens: set[Callable[[], None]] = set()
+
+    # ---- Counting -------------------------------------------------------------------------------------
+
+    def enter(self) -> bool:
+        """A request comes in; False if there are too many."""
+        with self._lock:
+            if self.closing or self._requests >= self.settings.max_requests:
+                return False
+            self._requests += 1
+            return True
+
+    def leave(self) -> None:
+        with self._lock:
+            self._requests -= 1
+
+    @property
+    def requests(self) -> int:
+        with self._lock:
+            return self._requests
+
+    def open_stream(self, stream: OpenStream, principal: str | None) -> bool:
+        """Enter a stream that parks a thread; False if there is no room for it.
+
+        The limit per caller binds authenticated callers only: all others would be one.
+        """
+        with self._lock:
+            if self.closing or (
+                principal is not None and self._streams_of[principal] >= self.settings.max_streams_principal
+            ):
+                return False
+            if not self.budget.take_stream():
+                return False
+            self._open.add(stream)
+            if principal is not None:
+                self._streams_of[principal] += 1
+            return True
+
+    def close_stream(self, stream: OpenStream, principal: str | None) -> None:
+        with self._lock:
+            if stream not in self._open:
+                return
+            self._open.discard(stream)
+            if principal is not None:
+                self._streams_of[principal] -= 1
+        self.budget.leave_stream()
+
+    def start_running(self, principal: str | None) -> bool:
+        """An authenticated caller's request begins; False if it has too many already."""
+        if principal is None:
+            return True
+        with self._lock:
+            if self._running_of[principal] >= self.settings.max_in_flight_session:
+                return False
+            self._running_of[principal] += 1
+            return True
+
+    def stop_running(self, principal: str | None) -> None:
+        if principal is not None:
+            with self._lock:
+                self._running_of[principal] -= 1
+                if not self._running_of[principal]:
+                    del self._running_of[principal]
+
+    def on_close(self, cancel: Callable[[], None]) -> Callable[[], None]:
+        """Call ``cancel`` when the server closes; returns what takes it off again."""
+        with self._lock:
+            self._tokens.add(cancel)
+
+        def forget() -> None:
+            with self._lock:
+                self._tokens.discard(cancel)
+
+        return forget
+
+    # ---- The end --------------------------------------------------------------------------------------
+
+    def close(self, deadline: Deadline) -> bool:
+        """Refuse new work, end streams, cancel what runs, fail what waits; wait for the rest. Idempotent."""
+        with self._lock:
+            self.closing = True
+            streams = list(self._open)
+            cancels = list(self._tokens)
+        for stream in streams:
+            stream.shut_down()
+        for cancel in cancels:
+            cancel()
+        clean = self.pool.close(deadline)
+        if isinstance(self.seams.sessions, SessionManager):
+            self.seams.sessions.end_all()
+        return clean
+
+
+def host_threads(settings: Settings, threads: int | None) -> int:
+    """How many threads the host has: as told, as set, as the environment says, else waitress's own default."""
+    if threads is not None:
+        return threads
+    if settings.threads is not None:
+        return settings.threads
+    named = os.environ.get("MCPREF_THREADS", "")
+    if named and not named.isdecimal():
+        raise ValueError(f"MCPREF_THREADS must be a number, not {named!r}")
+    return int(named) if named else 4

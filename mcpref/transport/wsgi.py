@@ -1,0 +1,628 @@
+"""McpApp: every HTTP flavour of MCP as one WSGI application on one path.
+
+The era is chosen per request: modern requests are served statelessly by their own metadata, legacy ones through
+their session. The rungs of the ladder, from the first to the last::
+
+    Host . Origin . authentication . (GET, DELETE: version header) . HTTP method . Content-Type . Accept . size
+    . envelope . era . required _meta (-32602) . headers equal body (-32020) . version known (-32022)
+    . session . params
+
+An error found before a stream has begun has a status; one found later is an event on a 200 stream.
+
+A handler that takes no context runs on the host's thread, and its answer is one JSON body. One that takes a context
+runs on a worker, so that it can stream and be cancelled, while the host's thread waits for what it emits.
+
+Spec: 2025-03-26..2025-11-25 basic/transports#streamable-http
+Spec: 2026-07-28 basic/transports/streamable-http
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from ..cancellation import Deadline
+from ..errors import (
+    HTTP_STATUS,
+    INVALID_PARAMS,
+    InternalError,
+    InvalidRequest,
+    ProtocolError,
+    UnsupportedProtocolVersion,
+)
+from ..headers import HeaderName, check_param_headers, check_standard_headers
+from ..jsonrpc import Batch, ErrorResponse, Notification, Request, Response, decode, encode
+from ..meta import MetaKey, RequestMeta
+from ..server.context import Auth
+from ..server.core import McpServer
+from ..server.inbound import check_required_meta
+from ..server.scope import RequestScope
+from ..server.state import ConnectionState, ServerMode
+from ..settings import Settings
+from ..versions import LATEST_LEGACY, MODERN_VERSIONS, ProtocolVersion, is_modern, parse_version
+from .event_stream import PROBE_INTERVAL, EventIterator
+from .http_context import HttpStreamContext
+from .http_request import (
+    REASONS,
+    EnvironHeaders,
+    HttpRefusal,
+    accepts,
+    check_content_type,
+    check_host,
+    check_origin,
+    is_allowed_origin,
+    read_body,
+)
+from .long_streams import ListenResponse, StandaloneStream
+from .probes import make_probe
+from .runtime import Runtime, Seams
+from .seams import Full, Session, Unavailable
+from .sessions import SessionState
+
+if TYPE_CHECKING:
+    from .legacy_sse import LegacySse
+
+log = logging.getLogger("mcpref.transport")
+
+Environ: TypeAlias = dict[str, Any]
+StartResponse: TypeAlias = Callable[..., Any]
+Principal: TypeAlias = Callable[[Environ], Auth | str | None]
+
+_JSON: Final = "application/json"
+_SSE: Final = "text/event-stream"
+_RETRY_AFTER: Final = {"Retry-After": "1"}
+#: What a request without a version header speaks, where nothing else tells.
+#: Spec: 2025-06-18..2025-11-25 basic/transports#protocol-version-header SHOULD assume 2025-03-26
+_UNSTATED: Final = ProtocolVersion.V2025_03_26
+
+
+class Exchange:
+    """One HTTP request on its way to its response."""
+
+    __slots__ = ("accept", "auth", "environ", "headers", "runtime", "start_response")
+
+    def __init__(self, environ: Environ, start_response: StartResponse, runtime: Runtime) -> None:
+        self.environ = environ
+        self.headers = EnvironHeaders(environ)
+        self.start_response = start_response
+        self.runtime = runtime
+        self.auth: Auth | None = None
+        self.accept: str | None = environ.get("HTTP_ACCEPT")
+
+    @property
+    def principal(self) -> str | None:
+        return None if self.auth is None else self.auth.subject
+
+    @property
+    def version_header(self) -> str | None:
+        value = self.environ.get("HTTP_MCP_PROTOCOL_VERSION")
+        return None if value is None else value.strip(" \t")
+
+    @property
+    def session_id(self) -> str | None:
+        value = self.environ.get("HTTP_MCP_SESSION_ID")
+        return None if value is None else value.strip(" \t")
+
+    def respond(
+        self, status: int, body: bytes = b"", kind: str = _JSON, headers: Mapping[str, str] | None = None
+    ) -> Iterable[bytes]:
+        """A whole response."""
+        lines = [("Content-Length", str(len(body)))]
+        if body:
+            lines.append(("Content-Type", kind))
+        lines += self.extra_headers(headers)
+        self.start_response(f"{status} {REASONS.get(status, 'Status')}", lines)
+        return [body] if body else []
+
+    def stream(self, body: EventIterator, headers: Mapping[str, str] | None = None) -> Iterable[bytes]:
+        """A response that is an event stream."""
+        lines = [
+            ("Content-Type", _SSE),
+            ("Cache-Control", "no-cache"),
+            # Spec: 2026-07-28 basic/transports/streamable-http#receiving-messages SHOULD tell proxies not to buffer
+            ("X-Accel-Buffering", "no"),
+        ]
+        self.start_response("200 OK", [*lines, *self.extra_headers(headers)])
+        return body
+
+    def error(
+        self, status: int, error: ProtocolError, headers: Mapping[str, str] | None = None
+    ) -> Iterable[bytes]:
+        """A response that carries an error to no request in particular."""
+        version = parse_version(self.version_header or "") or LATEST_LEGACY
+        keep_null = error.request_id is None and not version.features.optional_error_id
+        return self.respond(
+            status, encode(ErrorResponse(error.request_id, error, keep_null)), headers=headers
+        )
+
+    def extra_headers(self, headers: Mapping[str, str] | None) -> list[tuple[str, str]]:
+        lines = list((headers or {}).items())
+        settings = self.runtime.settings
+        origin = self.environ.get("HTTP_ORIGIN")
+        if settings.cors and origin is not None and is_allowed_origin(origin, settings):
+            lines += [
+                ("Access-Control-Allow-Origin", origin),
+                ("Access-Control-Expose-Headers", f"{HeaderName.SESSION_ID}, WWW-Authenticate"),
+                ("Vary", "Origin"),
+            ]
+        return lines
+
+
+class McpApp:
+    """A WSGI application that serves an `McpServer`.
+
+    Several apps of one server share what is registered on it, its changes and its lifespans; sessions, streams and
+    workers are each app's own.
+    """
+
+    _legacy_sse: LegacySse | None
+
+    def __init__(
+        self,
+        server: McpServer,
+        *,
+        path: str = "/mcp",
+        principal: Principal | None = None,
+        seams: Callable[[], Seams] | None = None,
+        threads: int | None = None,
+        legacy_sse: bool = False,
+    ) -> None:
+        """
+        ``principal`` says who sent a request: an `Auth`, a subject, or None for nobody; it may raise `HttpRefusal`
+        with 401 or 403. ``seams`` makes what several processes share, once in each. ``threads`` is how many the
+        host has. ``legacy_sse`` also serves the transport of 2024-11-05, on ``<path>/sse``.
+        """
+        self.server = server
+        self.settings: Settings = server.settings
+        self.path = "/" + path.strip("/") if path.strip("/") else ""
+        self._principal = principal
+        self._make_seams = seams
+        self._threads = threads
+        self._runtime: Runtime | None = None
+        self._lock = threading.Lock()
+        self._legacy_sse = None
+        if legacy_sse:
+            from .legacy_sse import LegacySse
+
+            self._legacy_sse = LegacySse(self)
+
+    # ---- The process ----------------------------------------------------------------------------------
+
+    @property
+    def runtime(self) -> Runtime:
+        """This process's share; made on first use, and anew after a fork."""
+        runtime = self._runtime
+        if runtime is None or runtime.pid != os.getpid():
+            runtime = self._start()
+        return runtime
+
+    def _start(self) -> Runtime:
+        with self._lock:
+            if self._runtime is None or self._runtime.pid != os.getpid():
+                made = None if self._make_seams is None else self._make_seams()
+                self._runtime = Runtime(self.server, self.settings, made, self._threads)
+                started = self._runtime
+            else:
+                return self._runtime
+        self.server.start()
+        return started
+
+    def use_threads(self, threads: int) -> None:
+        """The host says how many threads it has."""
+        self._threads = threads
+        if self._runtime is not None:
+            self._runtime.budget.threads = threads
+
+    def close(self, grace: float | None = None) -> bool:
+        """End streams with their closing result, cancel what runs, and wait for it; False if something is stuck.
+
+        Answers that are computed in time are still sent. Afterwards the app answers 503.
+        """
+        runtime = self._runtime
+        if runtime is None or runtime.closing:
+            return True
+        clean = runtime.close(Deadline(self.settings.shutdown_grace if grace is None else grace))
+        self.server.close()
+        return clean
+
+    # ---- The request ----------------------------------------------------------------------------------
+
+    def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        exchange = Exchange(environ, start_response, self.runtime)
+        try:
+            return self._serve(exchange)
+        except HttpRefusal as refusal:
+            return exchange.error(refusal.status, refusal.error, refusal.headers)
+        except Unavailable as error:
+            log.error("%s", error)
+            return exchange.error(503, InternalError("try again later"), _RETRY_AFTER)
+        except Exception:
+            log.exception("a request failed in the transport")
+            return exchange.error(500, InternalError())
+
+    def _serve(self, exchange: Exchange) -> Iterable[bytes]:
+        environ = exchange.environ
+        check_host(environ, self.settings)
+        check_origin(environ, self.settings)
+        path = environ.get("PATH_INFO", "").rstrip("/")
+        method = environ["REQUEST_METHOD"]
+        if self._legacy_sse is not None and path in self._legacy_sse.paths:
+            exchange.auth = self._authenticate(exchange)
+            return self._legacy_sse.serve(exchange, path, method)
+        if path != self.path:
+            raise HttpRefusal(404, f"there is nothing here; the MCP endpoint is {self.path or '/'}")
+        if method == "OPTIONS" and self.settings.cors:
+            return _preflight(exchange)
+        exchange.auth = self._authenticate(exchange)
+        if method == "POST":
+            return self._post(exchange)
+        return self._get_or_delete(exchange, method)
+
+    def _authenticate(self, exchange: Exchange) -> Auth | None:
+        if self._principal is None:
+            return None
+        who = self._principal(exchange.environ)
+        return Auth(who) if isinstance(who, str) else who
+
+    # ---- POST -----------------------------------------------------------------------------------------
+
+    def _post(self, exchange: Exchange) -> Iterable[bytes]:
+        check_content_type(exchange.environ)
+        if not accepts(exchange.accept, _JSON) and not accepts(exchange.accept, _SSE):
+            raise HttpRefusal(406, "the Accept header must admit application/json or text/event-stream")
+        runtime = exchange.runtime
+        if not runtime.enter():
+            raise HttpRefusal(503, InternalError("too many requests; try again later"), _RETRY_AFTER)
+        # A response that streams leaves when its stream ends.
+        body: Iterable[bytes] | None = None
+        try:
+            body = self._post_message(exchange)
+        finally:
+            if not isinstance(body, EventIterator):
+                runtime.leave()
+        return body
+
+    def _post_message(self, exchange: Exchange) -> Iterable[bytes]:
+        try:
+            message = decode(read_body(exchange.environ, self.settings))
+        except ProtocolError as error:
+            return exchange.error(400, error)
+        match message:
+            case Request():
+                return self._on_request(exchange, message)
+            case Notification():
+                return self._on_notification(exchange, message)
+            case Batch():
+                from .http_batch import serve_batch
+
+                return serve_batch(self, exchange, message)
+            case Response() | ErrorResponse():
+                return self._on_reply(exchange, message)
+
+    def _on_request(self, exchange: Exchange, request: Request) -> Iterable[bytes]:
+        meta = RequestMeta.from_params(request.params)
+        header = exchange.version_header
+        # Spec: 2026-07-28 basic/versioning#compatibility-matrix
+        if MetaKey.PROTOCOL_VERSION in meta.raw or header in MODERN_VERSIONS:
+            return self._on_modern(exchange, request, meta)
+        if header is not None and parse_version(header) is None:
+            error = UnsupportedProtocolVersion(header, MODERN_VERSIONS)
+            return exchange.respond(400, encode(ErrorResponse(request.id, error)))
+        if request.method == "initialize" and exchange.session_id is None:
+            return self._initialize(exchange, request)
+        return self._on_legacy(exchange, request)
+
+    def _on_modern(self, exchange: Exchange, request: Request, meta: RequestMeta) -> Iterable[bytes]:
+        """Serve a request by its own metadata.
+
+        Spec: 2026-07-28 basic/transports/streamable-http#server-validation
+        """
+        version = parse_version(meta.protocol_version or "")
+        ctx = self.context(exchange, ConnectionState(), version or LATEST_LEGACY, modern=True)
+        try:
+            check_required_meta(meta)
+            check_standard_headers(
+                exchange.headers, request.method, request.params or {}, str(meta.protocol_version)
+            )
+            self._check_param_headers(exchange, request)
+            scope = self.server.admit(request, ctx)
+        except ProtocolError as error:
+            status = 400 if error.code == INVALID_PARAMS else HTTP_STATUS.get(error.code, 200)
+            return exchange.respond(status, encode(ErrorResponse(request.id, error)))
+        return self._run(exchange, ctx, scope)
+
+    def _check_param_headers(self, exchange: Exchange, request: Request) -> None:
+        # Spec: 2026-07-28 basic/transports/streamable-http#server-behavior-for-custom-headers
+        if request.method != "tools/call" or request.params is None:
+            return
+        name = request.params.get("name")
+        tool = self.server.catalog.tools.get(name) if isinstance(name, str) else None
+        arguments = request.params.get("arguments") or {}
+        if tool is not None and tool.param_headers and isinstance(arguments, dict):
+            check_param_headers(tool.param_headers, arguments, exchange.headers)
+
+    def _initialize(self, exchange: Exchange, request: Request) -> Iterable[bytes]:
+        """Open a legacy connection; on success, with a session.
+
+        Spec: 2025-03-26..2025-11-25 basic/transports#session-management
+        """
+        state = ConnectionState()
+        ctx = self.context(exchange, state, LATEST_LEGACY, modern=False)
+        stateful = self.server.mode is ServerMode.STATEFUL
+        if stateful and exchange.environ.get("wsgi.multiprocess") and exchange.runtime.seams.in_memory:
+            error = InternalError(
+                "this server runs in several processes but keeps its sessions in one: run one process with "
+                "threads, share the sessions (McpApp(seams=...)), or construct McpServer(mode=ServerMode.STATELESS)"
+            )
+            return exchange.respond(200, encode(ErrorResponse(request.id, error)))
+        answer = self.server.handle(request, ctx)
+        assert answer is not None
+        headers = {}
+        if stateful and isinstance(answer, Response):
+            try:
+                session = exchange.runtime.seams.sessions.create(
+                    state.negotiated.value, state.client_capabilities, exchange.principal, state.client_info
+                )
+            except Full as full:
+                raise HttpRefusal(503, InternalError(str(full)), _RETRY_AFTER) from None
+            headers[HeaderName.SESSION_ID] = session.id
+        return exchange.respond(200, self.server.encode(answer), headers=headers)
+
+    def _on_legacy(self, exchange: Exchange, request: Request) -> Iterable[bytes]:
+        session = self.session(exchange, request.id)
+        state = self.state(exchange, session)
+        ctx = self.context(exchange, state, state.negotiated, modern=False, session=session)
+        if session is not None and self._is_busy(exchange, session):
+            return _busy(exchange, request)
+        try:
+            scope = self.server.admit(request, ctx)
+        except ProtocolError as error:
+            return exchange.respond(200, encode(ErrorResponse(request.id, error)))
+        return self._run(exchange, ctx, scope)
+
+    def session(self, exchange: Exchange, request_id: object = None) -> Session | None:
+        """The session that the request belongs to; None on a stateless server.
+
+        Spec: 2025-03-26..2025-11-25 basic/transports#session-management 400 without an id, 404 for one that ended
+        """
+        if self.server.mode is ServerMode.STATELESS:
+            return None
+        sid = exchange.session_id
+        if not sid:
+            error = InvalidRequest(f"the header {HeaderName.SESSION_ID} is missing: send initialize first")
+            error.request_id = request_id if isinstance(request_id, str | int) else None
+            raise HttpRefusal(400, error)
+        session = exchange.runtime.seams.sessions.open(sid, exchange.principal)
+        if session is None:
+            error = InvalidRequest("there is no such session (any more): send initialize to open another")
+            error.request_id = request_id if isinstance(request_id, str | int) else None
+            raise HttpRefusal(404, error)
+        return session
+
+    def state(self, exchange: Exchange, session: Session | None) -> ConnectionState:
+        """The state of the peer: the session's, or one for this request alone."""
+        if session is not None:
+            seams = exchange.runtime.seams
+            return SessionState(session, seams.sessions, seams.cancels)
+        return ConnectionState(parse_version(exchange.version_header or "") or _UNSTATED)
+
+    def _is_busy(self, exchange: Exchange, session: Session) -> bool:
+        limit = self.settings.max_in_flight_session
+        return exchange.runtime.seams.cancels.running(session.id) >= limit
+
+    def _on_notification(self, exchange: Exchange, notification: Notification) -> Iterable[bytes]:
+        if exchange.version_header not in MODERN_VERSIONS:
+            session = self.session(exchange)
+            ctx = self.context(exchange, self.state(exchange, session), LATEST_LEGACY, modern=False)
+            self.server.notify(notification, ctx)
+        # A modern client cancels by closing its stream; no notification of its means anything here.
+        return exchange.respond(202)
+
+    def _on_reply(self, exchange: Exchange, reply: Response | ErrorResponse) -> Iterable[bytes]:
+        """An answer to a question of ours. 202 whether anybody waited for it or not."""
+        if exchange.version_header in MODERN_VERSIONS:
+            # Spec: 2026-07-28 basic/transports/streamable-http#sending-messages MUST NOT be posted
+            return exchange.error(
+                400, InvalidRequest("a modern client posts requests and notifications only")
+            )
+        session = self.session(exchange)
+        if session is not None and isinstance(reply.id, str):
+            exchange.runtime.seams.replies.resolve(session.id, reply.id, encode(reply))
+        return exchange.respond(202)
+
+    def context(
+        self,
+        exchange: Exchange,
+        state: ConnectionState,
+        version: ProtocolVersion,
+        *,
+        modern: bool,
+        session: Session | None = None,
+        streams: bool = True,
+    ) -> HttpStreamContext:
+        """The context of one request; ``streams`` is False where the answer must be one body."""
+        return HttpStreamContext(
+            exchange.runtime,
+            state,
+            version,
+            modern=modern,
+            headers=exchange.headers,
+            auth=exchange.auth,
+            session_id="" if session is None else session.id,
+            accepts_sse=streams and accepts(exchange.accept, _SSE),
+            probe=make_probe(exchange.environ) if modern else None,
+            multiprocess=bool(exchange.environ.get("wsgi.multiprocess")),
+        )
+
+    # ---- Running --------------------------------------------------------------------------------------
+
+    def _run(self, exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iterable[bytes]:
+        runtime = exchange.runtime
+        ctx.token = scope.token
+        if scope.method == "subscriptions/listen":
+            return self._listen(exchange, ctx, scope)
+        if not runtime.start_running(exchange.principal):
+            self.server.release(scope)
+            return _busy(exchange, scope.request_message)
+        forget = runtime.on_close(partial(scope.token.cancel, "the server is shutting down", by_client=False))
+
+        def done() -> None:
+            forget()
+            runtime.stop_running(exchange.principal)
+
+        if not self.server.needs_worker(scope):
+            try:
+                self._dispatch(ctx, scope)
+            finally:
+                done()
+            return self._answer(exchange, ctx, scope)
+
+        def work() -> None:
+            try:
+                self._dispatch(ctx, scope)
+            finally:
+                done()
+
+        if not runtime.pool.submit(work):
+            done()
+            self.server.release(scope)
+            return _busy(exchange, scope.request_message)
+        self._wait(ctx, scope)
+        return self._answer(exchange, ctx, scope)
+
+    def _dispatch(self, ctx: HttpStreamContext, scope: RequestScope) -> None:
+        answer = None
+        try:
+            response = self.server.dispatch(scope)
+            answer = None if response is None else self.server.encode(response)
+            if isinstance(response, ErrorResponse):
+                ctx.error_code = response.error.code
+        finally:
+            ctx.finish_with(answer)
+
+    def _wait(self, ctx: HttpStreamContext, scope: RequestScope) -> None:
+        """Until the handler is through or begins to stream; a call that stays silent becomes a stream."""
+        limit = self.settings.upgrade_after
+        upgrade_at = None if limit is None or not ctx.accepts_sse else monotonic() + limit
+        while not ctx.done and not ctx.streaming:
+            ctx.wake.wait(PROBE_INTERVAL)
+            ctx.wake.clear()
+            if ctx.is_cancelled:
+                scope.token.cancel("the client disconnected")
+                return
+            if upgrade_at is not None and monotonic() >= upgrade_at:
+                ctx.upgrade()
+
+    def _answer(self, exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iterable[bytes]:
+        if ctx.stream_refused:
+            body = ctx.final or encode(ErrorResponse(scope.request_id, InvalidRequest("not acceptable")))
+            return exchange.respond(406, body)
+        if not ctx.streaming and ctx.done and ctx.final is not None and accepts(exchange.accept, _JSON):
+            status = HTTP_STATUS.get(ctx.error_code, 200) if ctx.modern else 200
+            return exchange.respond(status, ctx.final)
+        if not ctx.streaming and ctx.done and ctx.final is not None:
+            ctx.stream_final()
+        if not ctx.streaming:
+            # Cancelled: by its disconnect (nobody reads this), or by a legacy client, to whom the stream just ends.
+            return exchange.respond(200 if ctx.accepts_sse else 202, kind=_SSE)
+        assert ctx.reader is not None
+        assert ctx.writer is not None
+        runtime = exchange.runtime
+
+        def closed(finished: bool) -> None:
+            runtime.leave()
+            if not finished and ctx.modern:
+                scope.token.cancel("the client disconnected")
+
+        return exchange.stream(
+            EventIterator(
+                ctx.reader,
+                ctx.wake,
+                self.settings,
+                stream_id=ctx.writer.id,
+                probe=ctx.probe if ctx.modern else make_probe(exchange.environ),
+                on_close=closed,
+                comment_first=not ctx.version.features.priming_event,
+            )
+        )
+
+    def _listen(self, exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iterable[bytes]:
+        answer = self.server.dispatch(scope)
+        if ctx.listening is None:
+            assert answer is not None
+            code = answer.error.code if isinstance(answer, ErrorResponse) else 0
+            return exchange.respond(HTTP_STATUS.get(code, 200), self.server.encode(answer))
+        self.server.release(scope)
+        if not ctx.accepts_sse:
+            raise HttpRefusal(406, "a listen stream needs an Accept header that admits text/event-stream")
+        runtime = exchange.runtime
+        response = ListenResponse(runtime, ctx.listening, exchange.principal)
+        if not response.enter():
+            error = InternalError(runtime.budget.remedy, data={"reason": "busy"})
+            return exchange.respond(503, encode(ErrorResponse(scope.request_id, error)), headers=_RETRY_AFTER)
+        return exchange.stream(response.iterator(ctx.probe, lambda finished: runtime.leave()))
+
+    # ---- GET and DELETE (legacy) ----------------------------------------------------------------------
+
+    def _get_or_delete(self, exchange: Exchange, method: str) -> Iterable[bytes]:
+        header = exchange.version_header
+        if header is not None and parse_version(header) is None:
+            raise HttpRefusal(400, UnsupportedProtocolVersion(header, MODERN_VERSIONS))
+        stateless = self.server.mode is ServerMode.STATELESS
+        modern = header is not None and is_modern(ProtocolVersion(header))
+        if method not in ("GET", "DELETE") or stateless or modern:
+            # Spec: 2026-07-28 basic/transports/streamable-http#earlier-streamable-http-revisions SHOULD be 405
+            allowed = "POST" if stateless or modern else "GET, POST, DELETE"
+            raise HttpRefusal(405, f"{method[:20]} is not served here", {"Allow": allowed})
+        session = self.session(exchange)
+        assert session is not None
+        if method == "DELETE":
+            exchange.runtime.seams.sessions.end(session.id)
+            return exchange.respond(204)
+        return self._get(exchange, session)
+
+    def _get(self, exchange: Exchange, session: Session) -> Iterable[bytes]:
+        if not accepts(exchange.accept, _SSE):
+            raise HttpRefusal(406, "the Accept header must admit text/event-stream")
+        runtime = exchange.runtime
+        state = self.state(exchange, session)
+        stream = StandaloneStream(runtime, state, exchange.principal)
+        if not stream.enter():
+            raise HttpRefusal(503, InternalError(runtime.budget.remedy), _RETRY_AFTER)
+        probe = make_probe(exchange.environ)
+        try:
+            last = exchange.environ.get("HTTP_LAST_EVENT_ID", "").strip(" \t")
+            body = stream.resume(session.id, last, probe) if last else None
+            if body is None:
+                body = stream.open(session.id, priming=state.negotiated.features.priming_event, probe=probe)
+        except BaseException:
+            stream.leave()
+            raise
+        return exchange.stream(body)
+
+
+def _busy(exchange: Exchange, request: Request) -> Iterable[bytes]:
+    error = InternalError("too many requests are running; try again later", data={"reason": "busy"})
+    return exchange.respond(503, encode(ErrorResponse(request.id, error)), headers=_RETRY_AFTER)
+
+
+def _preflight(exchange: Exchange) -> Iterable[bytes]:
+    """Tell a browser what a page may send.
+
+    Names of ``Mcp-Param-*`` headers are not known beforehand, so what was asked for is allowed.
+    """
+    asked = exchange.environ.get("HTTP_ACCESS_CONTROL_REQUEST_HEADERS", "")
+    allowed = ", ".join(name.strip() for name in asked.split(",") if name.strip().replace("-", "").isalnum())
+    return exchange.respond(
+        204,
+        headers={
+            "Access-Control-Allow-Methods": "GET, POST, DELETE",
+            "Access-Control-Allow-Headers": allowed,
+            "Access-Control-Max-Age": "600",
+        },
+    )
