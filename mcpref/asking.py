@@ -14,15 +14,13 @@ Pure: no thread, socket or clock.
 
 from __future__ import annotations
 
-import hashlib
-import secrets
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, overload
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 from .errors import InvalidAnswer, InvalidParams, LocalProtocolError
 from .hints import Codec, DecodeError
-from .hints.flat import check_requested_schema, elicitation_codec
 from .jsonrpc import canonical_json
 from .mrtr import InputRequest, is_http_url
 from .sampling_rules import check_sampling_params
@@ -41,16 +39,14 @@ class ElicitAccepted(Generic[T]):
     action: Literal["accept"] = "accept"
 
 
-@dataclass(frozen=True, slots=True)
-class ElicitDeclined:
+class ElicitDeclined(NamedTuple):
     """The user said no."""
 
     action: Literal["decline"] = "decline"
     content: None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ElicitCancelled:
+class ElicitCancelled(NamedTuple):
     """The user closed the question without choosing."""
 
     action: Literal["cancel"] = "cancel"
@@ -61,8 +57,7 @@ class ElicitCancelled:
 ElicitResult: TypeAlias = ElicitAccepted[T] | ElicitDeclined | ElicitCancelled
 
 
-@dataclass(frozen=True, slots=True)
-class SampleResult:
+class SampleResult(NamedTuple):
     """What the client's model wrote."""
 
     text: str
@@ -75,8 +70,7 @@ class SampleResult:
     """The whole result."""
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(NamedTuple):
     """A directory or file that the client lets the server work in."""
 
     uri: str
@@ -111,6 +105,8 @@ class Ask(Generic[R_co]):
 
 def question_digest(request: InputRequest) -> str:
     """A short digest of a question, so that an answer to another question is not taken for its own."""
+    import hashlib  # here, because a server that asks nothing need not load it
+
     text = canonical_json({"method": request.method, "params": request.params})
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:22]
 
@@ -133,6 +129,8 @@ class Elicit(Ask["ElicitResult[T]"], Generic[T]):
     def __init__(self, message: str, form: type[T]) -> None: ...
 
     def __init__(self, message: str, form: type[T] | Mapping[str, Any] | list[str]) -> None:
+        from .hints.flat import check_requested_schema, elicitation_codec  # here: many servers never ask
+
         self.message = message
         self.schema: dict[str, Any]
         self._codec: Codec | None = None
@@ -191,7 +189,7 @@ class ElicitUrl(Ask["ElicitResult[None]"]):
         check_elicitation_url(url)
         self.message = message
         self.url = url
-        self.elicitation_id = secrets.token_hex(16) if elicitation_id is None else elicitation_id
+        self.elicitation_id = os.urandom(16).hex() if elicitation_id is None else elicitation_id
         if not self.elicitation_id:
             raise InvalidParams("elicitation_id must not be empty")
 
@@ -341,7 +339,7 @@ def check_elicitation_url(url: str) -> None:
     Spec: 2025-11-25 client/elicitation#url-mode-elicitation-requests MUST be a valid URL
     """
     if not is_http_url(url):
-        raise InvalidParams(f"{url[:200]!r} is not an absolute http or https URL")
+        raise InvalidParams(f"{url[:200]!r} is not an absolute http or https URL without a user in it")
 
 
 def parse_elicit_result(result: object) -> tuple[str, dict[str, Any]]:

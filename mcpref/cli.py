@@ -68,6 +68,8 @@ def _parser() -> argparse.ArgumentParser:
 def load(target: str) -> McpServer:
     """The server that ``module:name`` or ``file.py:name`` names; a module with one server needs no name."""
     module_name, _, attribute = target.partition(":")
+    if not all(module_name.split(".")) and os.sep not in module_name:
+        _fail(f"{target!r} names no module; write module:server, or file.py:server")
     if module_name.endswith(".py") or os.sep in module_name:
         module = _load_file(module_name)
     else:
@@ -100,9 +102,11 @@ def load(target: str) -> McpServer:
 def _load_file(path: str) -> object:
     from importlib.util import module_from_spec, spec_from_file_location
 
-    spec = spec_from_file_location(os.path.splitext(os.path.basename(path))[0], path)
-    if spec is None or spec.loader is None or not os.path.isfile(path):
+    if not os.path.isfile(path):
         _fail(f"there is no file {path!r}")
+    spec = spec_from_file_location(os.path.splitext(os.path.basename(path))[0], path)
+    if spec is None or spec.loader is None:
+        _fail(f"{path!r} is no Python file; its name must end in .py")
     module = module_from_spec(spec)
     sys.modules[spec.name] = module
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))

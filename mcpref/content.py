@@ -19,8 +19,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from .uri_template import is_valid_uri
-
 Role = Literal["user", "assistant"]
 
 # RFC: 6838 4.2 a type and a subtype; parameters may follow
@@ -198,6 +196,8 @@ def _media(
 
 
 def _check_uri(uri: str) -> None:
+    from .uri_template import is_valid_uri  # here, because its grammar is slow to compile
+
     if not is_valid_uri(uri):
         raise ValueError(f"{uri[:200]!r} is not a URI: it needs a scheme, as in 'file:///notes.txt'")
 

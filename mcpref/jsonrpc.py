@@ -208,7 +208,33 @@ def encode(message: Message) -> bytes:
 
     Raises `ValueError` or `TypeError` when a value has no JSON form.
     """
+    if type(message) is Response and type(message.result) is PreparedResult:
+        result = message.result.encode()
+        return f'{{"jsonrpc":"2.0","id":{_encode_json(message.id)},"result":{result}}}'.encode("ascii")
     return _encode_json(to_json(message)).encode("ascii")
+
+
+class PreparedResult(dict[str, Any]):
+    """A result with a long list that was encoded before, which costs more than all the rest.
+
+    It is a plain dict with a list of its own to everybody else; the text is used only if that list still holds what
+    it was made from.
+    """
+
+    __slots__ = ("_items", "_member", "_text")
+
+    def __init__(self, member: str, items: list[Any], text: str) -> None:
+        super().__init__({member: items.copy()})
+        self._member = member
+        self._items = items
+        self._text = text
+
+    def encode(self) -> str:
+        if self.get(self._member) != self._items:  # cheap: equal items are the same objects
+            return _encode_json(self)
+        rest = _encode_json({name: value for name, value in self.items() if name != self._member})
+        joined = f"{_encode_json(self._member)}:{self._text}"
+        return f"{{{joined}}}" if rest == "{}" else f"{rest[:-1]},{joined}}}"
 
 
 def encode_batch(messages: list[Response | ErrorResponse]) -> bytes:

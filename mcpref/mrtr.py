@@ -44,13 +44,17 @@ class TooManyRounds(LocalError):
 
 
 def is_http_url(text: str) -> bool:
-    """Whether this is an absolute http or https URL, which is all that a user may be sent to."""
+    """Whether this is an absolute http or https URL without a user in it, which is all that one may be sent to.
+
+    Spec: 2025-11-25..2026-07-28 client/elicitation#safe-url-handling MUST NOT contain credentials
+    """
     # Imported here because few servers send a user anywhere, and the import is not small.
     from urllib.parse import urlsplit
 
     try:
         parts = urlsplit(text)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and min(text) > " "
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.username is None
+        return valid and min(text) > " "
     except ValueError:
         return False
 
@@ -91,7 +95,7 @@ class InputRequest:
         Spec: 2026-07-28 client/elicitation#url-mode-elicitation-requests MUST be a valid URL
         """
         if not is_http_url(url):
-            raise ValueError(f"{url[:200]!r} is not an absolute http or https URL")
+            raise ValueError(f"{url[:200]!r} is not an absolute http or https URL without a user in it")
         return cls(id, "elicitation/create", {"mode": "url", "message": message, "url": url})
 
     @classmethod

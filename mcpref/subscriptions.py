@@ -17,7 +17,6 @@ from typing import Any, Final
 from .errors import InvalidParams
 from .jsonrpc import RequestId
 from .meta import MetaKey
-from .uri_template import MAX_URI_LENGTH, is_valid_uri
 
 #: How many resources one stream may watch.
 MAX_SUBSCRIPTIONS: Final = 1_000
@@ -59,7 +58,7 @@ class SubscriptionFilter:
         params: Mapping[str, Any] | None,
         *,
         max_subscriptions: int = MAX_SUBSCRIPTIONS,
-        max_uri_length: int = MAX_URI_LENGTH,
+        max_uri_length: int = 8 * 1024,
     ) -> SubscriptionFilter:
         """Read the parameters of ``subscriptions/listen``; `InvalidParams` says which member is wrong.
 
@@ -83,6 +82,8 @@ class SubscriptionFilter:
             raise InvalidParams(
                 f"notifications.resourceSubscriptions has {len(uris)} URIs; the limit is {max_subscriptions}"
             )
+        from .uri_syntax import is_valid_uri  # here, because its grammar is slow to compile
+
         # Spec: 2026-07-28 server/resources#security-considerations MUST validate all resource URIs
         for index, uri in enumerate(uris):
             if not isinstance(uri, str) or not is_valid_uri(uri, max_length=max_uri_length):

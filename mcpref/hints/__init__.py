@@ -13,7 +13,6 @@ from __future__ import annotations
 from .codec import Codec, DecodeError, UnsupportedType, encode_any, shorten
 from .compiler import compile_hint
 from .constraints import Param
-from .flat import check_requested_schema, decode_form, elicitation_codec
 from .validation import InvalidSchema, SchemaValidator
 
 __all__ = [
@@ -23,10 +22,7 @@ __all__ = [
     "Param",
     "SchemaValidator",
     "UnsupportedType",
-    "check_requested_schema",
     "compile_hint",
-    "decode_form",
-    "elicitation_codec",
     "encode_any",
     "shorten",
 ]

@@ -8,17 +8,18 @@ list for a revision) is a pure function of it: two threads that compute it at on
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from ..caching import CacheHint
 from ..headers import ParamHeader
-from ..pagination import paginate
-from ..uri_template import UriTemplate
+from ..jsonrpc import PreparedResult, encode_json
 from ..versions import ProtocolVersion
 from .inbound import Offer
 from .results import shape
 from .signature import Signature
+
+if TYPE_CHECKING:
+    from ..uri_template import UriTemplate
 
 Handler: TypeAlias = Callable[..., Any]
 ListKind: TypeAlias = Literal["tools", "resources", "resourceTemplates", "prompts"]
@@ -32,8 +33,7 @@ _OBJECTS: Mapping[ListKind, str] = {
 }
 
 
-@dataclass(slots=True, frozen=True)
-class Tool:
+class Tool(NamedTuple):
     """A function that a model may call."""
 
     name: str
@@ -53,8 +53,7 @@ class Tool:
     """Scopes that an authenticated caller needs."""
 
 
-@dataclass(slots=True, frozen=True)
-class Resource:
+class Resource(NamedTuple):
     """Data under a fixed URI, or under all URIs of a template."""
 
     uri: str
@@ -67,8 +66,7 @@ class Resource:
     scopes: frozenset[str] = frozenset()
 
 
-@dataclass(slots=True, frozen=True)
-class Prompt:
+class Prompt(NamedTuple):
     """A template for messages that a user may pick."""
 
     name: str
@@ -78,8 +76,7 @@ class Prompt:
     scopes: frozenset[str] = frozenset()
 
 
-@dataclass(slots=True, frozen=True)
-class Completer:
+class Completer(NamedTuple):
     """Suggests values for one argument of a prompt or variable of a template."""
 
     fn: Handler
@@ -88,8 +85,16 @@ class Completer:
     """Whether it wants the other arguments that the user has filled in already."""
 
 
-@dataclass(slots=True, frozen=True)
-class Catalog:
+class WireList(NamedTuple):
+    """A list as one revision shows it."""
+
+    items: list[Mapping[str, Any]]
+    keys: list[str]
+    text: str
+    """All items as JSON."""
+
+
+class Catalog(NamedTuple):
     """Everything a server offers at one moment."""
 
     tools: Mapping[str, Tool]
@@ -103,7 +108,8 @@ class Catalog:
     """The templates, the most specific first."""
     offer: Offer
     """What the ladder must know."""
-    _lists: dict[tuple[ListKind, ProtocolVersion], tuple[list[Any], list[str]]] = field(default_factory=dict)
+    lists: dict[tuple[ListKind, ProtocolVersion], WireList]
+    """The wire form of each list, computed when a revision first asks."""
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
@@ -122,20 +128,46 @@ class Catalog:
                 return entry, variables
         return None
 
+    def takes_context(self, method: str, params: Mapping[str, Any]) -> bool:
+        """Whether a request runs a function that takes a context, so that it may stream, ask, or be cancelled.
+
+        Known at registration: what the client sends never decides which thread its tool runs on.
+        """
+        name = params.get("uri" if method == "resources/read" else "name")
+        if not isinstance(name, str):
+            return False
+        entry: Tool | Prompt | Resource | None = None
+        match method:
+            case "tools/call":
+                entry = self.tools.get(name)
+            case "prompts/get":
+                entry = self.prompts.get(name)
+            case "resources/read":
+                found = self.find_resource(name)
+                entry = None if found is None else found[0]
+        return entry is not None and entry.signature.context == "context"
+
     def page(
         self, kind: ListKind, version: ProtocolVersion, cursor: object, page_size: int | None
-    ) -> tuple[list[Any], str | None]:
-        """One page of a list as this revision shows it, and the cursor of the next."""
-        cached = self._lists.get((kind, version))
-        if cached is None:
-            cached = self._lists[kind, version] = self._list(kind, version)
-        items, keys = cached
-        if cursor is None and (page_size is None or len(items) <= page_size):
-            return items, None
-        page, following = paginate(items, keys, kind, cursor, page_size)
-        return list(page), following
+    ) -> dict[str, Any]:
+        """A result with one page of a list as this revision shows it.
 
-    def _list(self, kind: ListKind, version: ProtocolVersion) -> tuple[list[Any], list[str]]:
+        Spec: 2026-07-28 server/utilities/pagination#response-format
+        """
+        wire = self.lists.get((kind, version))
+        if wire is None:
+            wire = self.lists[kind, version] = self._list(kind, version)
+        if cursor is None and (page_size is None or len(wire.items) <= page_size):
+            return PreparedResult(kind, wire.items, wire.text)
+        from ..pagination import paginate  # here, because few lists have pages
+
+        page, following = paginate(wire.items, wire.keys, kind, cursor, page_size)
+        result: dict[str, Any] = {kind: list(page)}
+        if following is not None:
+            result["nextCursor"] = following
+        return result
+
+    def _list(self, kind: ListKind, version: ProtocolVersion) -> WireList:
         entries: Mapping[str, Tool | Resource | Prompt]
         match kind:
             case "tools":
@@ -146,7 +178,8 @@ class Catalog:
                 entries = {entry.uri: entry for entry in self.templates}
             case "prompts":
                 entries = self.prompts
-        return [_wire(_OBJECTS[kind], entry, version) for entry in entries.values()], list(entries)
+        items = [_wire(_OBJECTS[kind], entry, version) for entry in entries.values()]
+        return WireList(items, list(entries), encode_json(items))
 
 
 def _wire(kind: str, entry: Tool | Resource | Prompt, version: ProtocolVersion) -> Mapping[str, Any]:

@@ -153,6 +153,11 @@ class RequestContext(RequestInfo):
         return False
 
     @property
+    def multiprocess(self) -> bool:
+        """Whether another process may serve the next request of the same client."""
+        return False
+
+    @property
     def is_cancelled(self) -> bool:
         """Whether the client no longer wants the answer. Poll it in long work, or use `wait`."""
         return False

@@ -16,42 +16,34 @@ A transport with a reader thread runs `admit` there and `dispatch` on a worker; 
 from __future__ import annotations
 
 import logging
-import os
-import secrets
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from ..caching import LIST_CACHE_METHODS, CacheHint
 from ..errors import (
-    InternalError,
-    LocalError,
-    McpError,
-    PeerError,
     ProtocolError,
-    RequestCancelled,
     ToolError,
 )
 from ..jsonrpc import ErrorResponse, Notification, Request, Response, encode
 from ..meta import check_extension_id
 from ..settings import Settings
 from ..versions import LATEST, ProtocolVersion
-from .catalog import Catalog, ListKind, Prompt, Resource, Tool
+from .catalog import Catalog, ListKind, Resource
 from .context import Auth, RequestContext
+from .failures import Failures
 from .inbound import Offer, route
 from .lifespan import AnyLifespan, Lifespan
 from .methods import HANDLERS, NOTIFICATIONS, StreamOpened
 from .push import Changes, ListenStream, MemoryChanges
 from .registry import Blueprint, ListChange, Registrar, check_icon
 from .responses import InputRequired
-from .results import finish, finish_error, shape
-from .rounds import Sealer, ended_by_return
+from .results import finish, shape
+from .rounds import Sealer, ended_by_return, make_sealer
 from .scope import RequestScope
 from .state import ConnectionState, ServerMode
 
 if TYPE_CHECKING:
-    from ..request_state import KeyRing
     from ..transport.runtime import Seams
     from ..transport.wsgi import McpApp
 
@@ -64,7 +56,6 @@ Result: TypeAlias = dict[str, Any]
 CallNext: TypeAlias = Callable[[Request, RequestContext], Result]
 Middleware: TypeAlias = Callable[[Request, RequestContext, CallNext], Result]
 M = TypeVar("M", bound=Middleware)
-ErrorHandler: TypeAlias = Callable[[Any], ToolError | ProtocolError]
 Told = TypeVar("Told", bound=ToolError | ProtocolError)
 
 
@@ -109,7 +100,8 @@ class McpServer(Registrar):
         self.name = name
         self.instructions = instructions
         self.settings = settings or Settings()
-        self.debug = debug
+        self.failures = Failures(debug)
+        """What clients learn of exceptions."""
         self.changes: Changes = MemoryChanges()
         """Where changes are announced; several processes share one."""
         self._mode = mode
@@ -123,7 +115,6 @@ class McpServer(Registrar):
             check_extension_id(identifier)
         self._cache_hints: dict[str, CacheHint] = {}
         self._middleware: tuple[Middleware, ...] = ()
-        self._error_handlers: dict[type[Exception], ErrorHandler] = {}
         self._lifespans: list[AnyLifespan] = []
         self._serving = 0
         self._offered: set[str] = set()
@@ -133,6 +124,8 @@ class McpServer(Registrar):
         """The state of a peer whose transport keeps none."""
         if resource_subscriptions:
             self.enable_resource_subscriptions()
+        if secret is not None:
+            make_sealer(secret, self.settings)  # a bad secret is refused here, and not at the first question
 
     # ---- Configuration --------------------------------------------------------------------------------
 
@@ -179,7 +172,7 @@ class McpServer(Registrar):
         """Say what an exception means to the client: return a `ToolError` or a `ProtocolError`."""
 
         def register(fn: Callable[[E], Told]) -> Callable[[E], Told]:
-            self._error_handlers[exc_type] = fn
+            self.failures.handlers[exc_type] = fn
             return fn
 
         return register
@@ -214,6 +207,7 @@ class McpServer(Registrar):
                 completers=dict(self._completers),
                 matching=sorted(templates, key=_specificity),
                 offer=Offer(self._capabilities(), self._mode, self._require_initialized),
+                lists={},
             )
             self._catalog = catalog
         return catalog
@@ -286,7 +280,7 @@ class McpServer(Registrar):
                 return None
             answer = Response(scope.request_id, self._finish(result, scope))
         except BaseException as error:  # also SystemExit: a handler does not end the process
-            answer = ErrorResponse(scope.request_id, self.to_protocol_error(error, scope))
+            answer = ErrorResponse(scope.request_id, self.failures.to_protocol_error(error, scope))
         self.release(scope)
         scope.close()
         # Spec: 2026-07-28 basic/patterns/cancellation#behavior-requirements SHOULD NOT answer
@@ -304,27 +298,6 @@ class McpServer(Registrar):
         except ProtocolError as error:
             return ErrorResponse(message.id, error)
         return self.dispatch(scope)
-
-    def needs_worker(self, scope: RequestScope) -> bool:
-        """Whether a request runs code that takes a context, so that it may stream, ask, or be cancelled.
-
-        Known at registration: what the client sends never decides which thread its tool runs on.
-        """
-        params = scope.request_message.params or {}
-        catalog = self.catalog
-        entry: Tool | Prompt | Resource | None = None
-        name = params.get("uri" if scope.method == "resources/read" else "name")
-        if not isinstance(name, str):
-            return False
-        match scope.method:
-            case "tools/call":
-                entry = catalog.tools.get(name)
-            case "prompts/get":
-                entry = catalog.prompts.get(name)
-            case "resources/read":
-                found = catalog.find_resource(name)
-                entry = None if found is None else found[0]
-        return entry is not None and entry.signature.context == "context"
 
     def notify(self, notification: Notification, ctx: RequestContext) -> None:
         """Take a notification. Never answers, runs no code of the application, ignores what it does not know.
@@ -363,17 +336,9 @@ class McpServer(Registrar):
         return self._cache_hints.get(method) or (_PRIVATE if method == "resources/read" else _NO_CACHE)
 
     def list_page(self, kind: ListKind, scope: RequestScope, params: Mapping[str, Any]) -> Result:
-        """One page of a list.
-
-        Spec: 2026-07-28 server/utilities/pagination#response-format
-        """
-        page, following = self.catalog.page(
-            kind, scope.protocol_version, params.get("cursor"), self.settings.page_size
-        )
-        result: Result = {kind: page}
-        if following is not None:
-            result["nextCursor"] = following
-        return result
+        """One page of a list."""
+        cursor = params.get("cursor")
+        return self.catalog.page(kind, scope.protocol_version, cursor, self.settings.page_size)
 
     def ask_for(self, scope: RequestScope, needs: InputRequired) -> Result:
         """The result of a handler that returned what it needs from the client."""
@@ -384,43 +349,9 @@ class McpServer(Registrar):
         try:
             return encode(answer)
         except (ValueError, TypeError, RecursionError) as error:
-            return encode(ErrorResponse(answer.id, self._internal_error(error, "a result has no JSON form")))
-
-    # ---- Errors ---------------------------------------------------------------------------------------
-
-    def to_protocol_error(self, error: BaseException, scope: RequestScope) -> ProtocolError:
-        """What the client learns of an exception that reached the top."""
-        error = self.translate(error)
-        match error:
-            case ProtocolError():
-                return finish_error(error, scope.protocol_version)
-            case RequestCancelled():
-                return InternalError("the request was cancelled")
-            case ToolError() | LocalError() | PeerError():
-                return InternalError(str(error))
-            case _:
-                return self._internal_error(error, f"{scope.method} failed")
-
-    def translate(self, error: BaseException) -> BaseException:
-        """An exception of the application's, as its error handler has it; any other as it is."""
-        for cls in type(error).__mro__:
-            handler = self._error_handlers.get(cls)
-            if handler is not None:
-                try:
-                    return handler(error)
-                except Exception as raised:
-                    return raised
-            if cls is McpError:
-                break  # ours say what they mean: a handler for every `Exception` is not for them
-        return error
-
-    def _internal_error(self, error: BaseException, what: str) -> InternalError:
-        """Log an unexpected exception; the client gets a reference into the log and nothing else."""
-        reference = secrets.token_hex(4)
-        log.error("%s (reference %s)", what, reference, exc_info=error)
-        if self.debug:
-            return InternalError(f"{what} (reference {reference}): {type(error).__name__}: {error}")
-        return InternalError(f"internal error (reference {reference})")
+            return encode(
+                ErrorResponse(answer.id, self.failures.internal_error(error, "a result has no JSON form"))
+            )
 
     # ---- State that travels ---------------------------------------------------------------------------
 
@@ -428,17 +359,12 @@ class McpServer(Registrar):
     def sealer(self) -> Sealer:
         """Seals and opens the state of rounds; made on first use, in the process that uses it."""
         if self._sealer is None:
-            self._sealer = Sealer(self._key_ring(), time.time)
+            sealer = make_sealer(self._secret, self.settings)
+            with self._registry_lock:
+                # Two first requests at once must not end up with two random secrets.
+                if self._sealer is None:
+                    self._sealer = sealer
         return self._sealer
-
-    def _key_ring(self) -> KeyRing:
-        from ..request_state import KeyRing
-
-        secret = self._secret if self._secret is not None else os.environ.get("MCPREF_SECRET")
-        if secret is None:
-            secret = secrets.token_bytes(32)
-        given = [secret] if isinstance(secret, str | bytes) else list(secret)
-        return KeyRing(given, ttl=self.settings.state_ttl, max_length=self.settings.state_limit)
 
     # ---- Running --------------------------------------------------------------------------------------
 

@@ -16,8 +16,7 @@ Pure: reads the connection's state, changes nothing, runs no handler. So it may 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..errors import InvalidParams, InvalidRequest, MethodNotFound, NotInitialized, UnsupportedProtocolVersion
 from ..jsonrpc import Request
@@ -33,8 +32,7 @@ _BEFORE_HANDSHAKE: Final = frozenset({"initialize", "ping"})
 _NO_PARAMS: Final[Mapping[str, Any]] = {}
 
 
-@dataclass(slots=True)
-class Route:
+class Route(NamedTuple):
     """A request that may be served, and under which rules."""
 
     request: Request
@@ -46,8 +44,7 @@ class Route:
     client_info: Mapping[str, Any] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(NamedTuple):
     """What the ladder must know of the server."""
 
     capabilities: Mapping[str, Any]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .registry import Blueprint, check_tool_name
@@ -19,12 +18,12 @@ def include(server: McpServer, blueprint: Blueprint, prefix: str) -> None:
         resources = [*blueprint._resources.values(), *blueprint._templates.values()]
         completers = dict(blueprint._completers)
     tools = [
-        replace(tool, name=prefix + tool.name, definition={**tool.definition, "name": prefix + tool.name})
+        tool._replace(name=prefix + tool.name, definition={**tool.definition, "name": prefix + tool.name})
         for tool in tools
     ]
     prompts = [
-        replace(
-            prompt, name=prefix + prompt.name, definition={**prompt.definition, "name": prefix + prompt.name}
+        prompt._replace(
+            name=prefix + prompt.name, definition={**prompt.definition, "name": prefix + prompt.name}
         )
         for prompt in prompts
     ]

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from ..cancellation import CancellationToken
 from ..jsonrpc import Notification, RequestId
@@ -109,8 +108,7 @@ class _MemoryReader:
         self._feed._leave(self)
 
 
-@dataclass(frozen=True, slots=True)
-class ListenStream:
+class ListenStream(NamedTuple):
     """One open ``subscriptions/listen`` request.
 
     Spec: 2026-07-28 basic/patterns/subscriptions#opening-a-stream

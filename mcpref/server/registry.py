@@ -20,7 +20,6 @@ from ..content import Content, PromptMessage
 from ..headers import check_input_schema_headers, param_headers
 from ..hints import Param, SchemaValidator
 from ..meta import check_user_meta
-from ..uri_template import UriTemplate, is_valid_uri
 from .catalog import Completer, Handler, Prompt, Resource, Tool
 from .context import RequestContext, RequestInfo
 from .responses import Completion, InputRequired, ToolResponse
@@ -294,6 +293,8 @@ def _make_tool(fn: Handler, options: ToolOptions, localns: Mapping[str, Any]) ->
 
 
 def _make_resource(uri: str, fn: Handler, options: ResourceOptions, localns: Mapping[str, Any]) -> Resource:
+    from ..uri_template import UriTemplate, is_valid_uri  # here, because their grammar is slow to compile
+
     template = UriTemplate(uri) if "{" in uri else None
     # Spec: 2025-06-18..2026-07-28 server/resources#custom-uri-schemes MUST follow RFC 3986
     if template is None and not is_valid_uri(uri):

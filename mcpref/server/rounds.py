@@ -16,8 +16,10 @@ One `Rounds` belongs to one running request; the handler's threads may share it.
 from __future__ import annotations
 
 import json
+import os
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..asking import Ask
@@ -30,6 +32,7 @@ from ..mrtr import (
     missing_capabilities,
     read_input_responses,
 )
+from ..settings import Settings
 from .context import J
 
 if TYPE_CHECKING:
@@ -126,11 +129,13 @@ class Rounds:
 class Sealer:
     """Writes and reads ``requestState``: signed, bound to the caller and the request, and short-lived."""
 
-    __slots__ = ("_clock", "_ring")
+    __slots__ = ("_clock", "_ring", "generated")
 
-    def __init__(self, ring: KeyRing, clock: Callable[[], float]) -> None:
+    def __init__(self, ring: KeyRing, clock: Callable[[], float], *, generated: bool = False) -> None:
         self._ring = ring
         self._clock = clock
+        self.generated = generated
+        """Whether nobody gave a secret, so that no other process can open what this one sealed."""
 
     def seal(self, payload: Mapping[str, Any], binding: Binding) -> str:
         from ..request_state import StateTooLarge
@@ -149,6 +154,19 @@ class Sealer:
         """
         payload: dict[str, Any] = json.loads(self._ring.unseal(token, now=self._clock(), binding=binding))
         return payload
+
+
+def make_sealer(secret: str | bytes | Sequence[str | bytes] | None, settings: Settings) -> Sealer:
+    """A sealer with the secrets given, else the environment's, else one of its own for this process alone."""
+    from ..request_state import KeyRing
+
+    if secret is None:
+        secret = os.environ.get("MCPREF_SECRET")
+    generated = secret is None
+    ring = KeyRing(
+        os.urandom(32) if secret is None else secret, ttl=settings.state_ttl, max_length=settings.state_limit
+    )
+    return Sealer(ring, time.time, generated=generated)
 
 
 def open_rounds(scope: RequestScope, server: McpServer) -> None:
@@ -172,8 +190,18 @@ def binding_of(scope: RequestScope) -> Binding:
     return Binding.of(auth.subject if auth else None, scope.method, scope.request_message.params)
 
 
+def check_sealable(scope: RequestScope, sealer: Sealer) -> None:
+    """Where several processes serve, a secret that only one of them has would fail at random: so it fails always."""
+    if sealer.generated and scope.inner.multiprocess:
+        raise InternalError(
+            "several processes serve this server, and they need one secret to ask for input: "
+            "set MCPREF_SECRET, or McpServer(secret=...), to the same value in all of them"
+        )
+
+
 def ended_by_ask(scope: RequestScope, rounds: Rounds, sealer: Sealer) -> dict[str, Any]:
     """The input-required result of a round that `ask` ended."""
+    check_sealable(scope, sealer)
     requests = [request for _, request in rounds.pending.values()]
     return InputRequiredResult(requests, sealer.seal(rounds.to_carry(), binding_of(scope))).to_json()
 
@@ -194,6 +222,8 @@ def ended_by_return(
     declared = filter_declared(scope.client_capabilities, requests)
     if not declared and state is None:
         raise MissingRequiredClientCapability(missing_capabilities(scope.client_capabilities, requests))
+    if state is not None:
+        check_sealable(scope, sealer)
     sealed = "" if state is None else sealer.seal({"state": state}, binding_of(scope))
     return InputRequiredResult(declared, sealed).to_json()
 

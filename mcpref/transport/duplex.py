@@ -16,7 +16,8 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol
+from functools import partial
+from typing import Any, Final, Protocol, TypeVar
 
 from ..cancellation import CancellationToken, Deadline
 from ..errors import ConnectionClosed, InvalidRequest, ProtocolError, RequestCancelled, RequestTimeout
@@ -25,6 +26,8 @@ from ..jsonrpc import Batch, ErrorResponse, Message, Notification, Request, Resp
 from .pending import PendingReplies
 
 log = logging.getLogger("mcpref.transport")
+
+T = TypeVar("T")
 
 _CHUNK: Final = 65536
 #: Messages that may wait in the outbox. A burst can fill it faster than its thread gets to run; only a peer
@@ -78,7 +81,7 @@ class FdStream:
 
 
 class Owner(Protocol):
-    """Who uses a channel. All three are called on the reading thread, and must neither block nor write."""
+    """Who uses a channel. What is called on the reading thread must neither block nor write."""
 
     def on_message(self, message: Request | Notification | Batch) -> None: ...
 
@@ -86,7 +89,7 @@ class Owner(Protocol):
         """A line was no message; ``error.request_id`` is the id to answer to, if it could be read."""
 
     def on_end(self, reason: str) -> None:
-        """Nothing more will be read. Called once."""
+        """Nothing more will be read, or can be written. Called once, on the thread that noticed."""
 
 
 class DuplexChannel:
@@ -186,6 +189,8 @@ class DuplexChannel:
         with self._outbox_room:
             while len(self._outbox) >= MAX_OUTBOX and not self._outbox_closed:
                 given_up = self._outbox_closed = not self._outbox_room.wait(OUTBOX_PATIENCE)
+            if given_up:
+                self._outbox_room.notify_all()  # who waits here too need not find out by themselves
             if not self._outbox_closed:
                 self._outbox.append((line, after))
                 self._outbox_idle.clear()
@@ -240,19 +245,33 @@ class DuplexChannel:
     def _drain(self) -> None:
         # Taken before the queue is written and rendered after it: a stream that the queue acknowledges and
         # `after` opens gets every change since it was asked for, and none before its acknowledgement.
-        items = self._feed()
+        items = self._attempt(self._feed) or ()
         while (entry := self._next()) is not None:
             lines, after = entry
             if lines:
                 self._write_lines(lines)
             if after is not None:
-                after()
+                self._attempt(after)
         for item in items:
-            if lines := b"".join(map(encode_line, self._render(item))):
-                self._write_lines(lines)
+            if rendered := self._attempt(partial(self._rendered, item)):
+                self._write_lines(rendered)
         with self._outbox_lock:
-            if not self._outbox:
+            # If it was woken meanwhile there may be more in the feed, which is looked at first in the next turn.
+            if not self._outbox and not self._outbox_event.is_set():
                 self._outbox_idle.set()
+
+    def _rendered(self, item: Any) -> bytes:
+        return b"".join(map(encode_line, self._render(item)))
+
+    def _attempt(self, step: Callable[[], T]) -> T | None:
+        """What a step of the owner's gives. Its failure is its own: the messages behind it are still written."""
+        try:
+            return step()
+        except ConnectionClosed:
+            raise
+        except Exception:
+            log.exception("a queued message could not be made; writing goes on")
+            return None
 
     def _next(self) -> tuple[bytes, Callable[[], None] | None] | None:
         """Queued lines to be written at once, up to the first that has something to follow it, and that.
@@ -303,6 +322,7 @@ class DuplexChannel:
         self.end("the connection was closed")
         remaining = deadline.remaining()
         if not self._write_lock.acquire(timeout=-1 if remaining is None else remaining):
+            self._dead = True  # for whoever gets to write next
             return False
         try:
             self._dead = True

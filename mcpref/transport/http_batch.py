@@ -14,7 +14,8 @@ from ..jsonrpc import Batch, ErrorResponse, Notification, Request, Response, enc
 from ..versions import MODERN_VERSIONS
 
 if TYPE_CHECKING:
-    from .wsgi import Exchange, McpApp
+    from .exchange import Exchange
+    from .wsgi import McpApp
 
 
 def serve_batch(app: McpApp, exchange: Exchange, batch: Batch) -> Iterable[bytes]:

@@ -62,6 +62,8 @@ class HttpStreamContext(RequestContext):
         "writer",
     )
 
+    multiprocess: bool
+
     def __init__(
         self,
         runtime: Runtime,

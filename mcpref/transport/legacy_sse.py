@@ -28,8 +28,9 @@ from .probes import make_probe
 from .stdio import StdioConnection
 
 if TYPE_CHECKING:
+    from .exchange import Exchange
     from .runtime import Runtime
-    from .wsgi import Exchange, McpApp
+    from .wsgi import McpApp
 
 #: Messages that may wait to be read from one client.
 _BACKLOG: Final = 256

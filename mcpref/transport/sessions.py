@@ -91,7 +91,7 @@ class SessionManager:
         with self._lock:
             ended = self._expired(now)
             entry = self._entries.get(sid)
-            # Spec: 2025-11-25 basic/security_best_practices another user's session is none at all
+            # Another user's session is none at all: possession of an id is not enough.
             if entry is not None and entry.session.principal == principal:
                 entry.stamp = now
                 self._entries[sid] = self._entries.pop(sid)

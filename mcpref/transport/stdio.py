@@ -222,8 +222,12 @@ class StdioConnection:
     # ---- On a worker ----------------------------------------------------------------------------------
 
     def _serve(self, scope: RequestScope, answer: Answer) -> None:
+        response = None
         try:
-            response = self.server.dispatch(scope)
+            if scope.token.suppresses_response:  # taken back before its turn came
+                self.server.release(scope)
+            else:
+                response = self.server.dispatch(scope)
         finally:
             self._running.leave(scope)
         answer.later(response)

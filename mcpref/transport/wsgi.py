@@ -21,10 +21,8 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
-from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..cancellation import Deadline
 from ..errors import (
@@ -41,24 +39,21 @@ from ..meta import MetaKey, RequestMeta
 from ..server.context import Auth
 from ..server.core import McpServer
 from ..server.inbound import check_required_meta
-from ..server.scope import RequestScope
 from ..server.state import ConnectionState, ServerMode
 from ..settings import Settings
 from ..versions import LATEST_LEGACY, MODERN_VERSIONS, ProtocolVersion, is_modern, parse_version
-from .event_stream import PROBE_INTERVAL, EventIterator
+from .event_stream import EventIterator
+from .exchange import RETRY_AFTER, Environ, Exchange, StartResponse, busy, preflight
 from .http_context import HttpStreamContext
 from .http_request import (
-    REASONS,
-    EnvironHeaders,
     HttpRefusal,
-    accepts,
     check_content_type,
     check_host,
     check_origin,
-    is_allowed_origin,
     read_body,
 )
-from .long_streams import ListenResponse, StandaloneStream
+from .http_running import run
+from .long_streams import StandaloneStream
 from .probes import make_probe
 from .runtime import Runtime, Seams
 from .seams import Full, Session, Unavailable
@@ -69,88 +64,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mcpref.transport")
 
-Environ: TypeAlias = dict[str, Any]
-StartResponse: TypeAlias = Callable[..., Any]
 Principal: TypeAlias = Callable[[Environ], Auth | str | None]
 
-_JSON: Final = "application/json"
-_SSE: Final = "text/event-stream"
-_RETRY_AFTER: Final = {"Retry-After": "1"}
 #: What a request without a version header speaks, where nothing else tells.
 #: Spec: 2025-06-18..2025-11-25 basic/transports#protocol-version-header SHOULD assume 2025-03-26
 _UNSTATED: Final = ProtocolVersion.V2025_03_26
-
-
-class Exchange:
-    """One HTTP request on its way to its response."""
-
-    __slots__ = ("accept", "auth", "environ", "headers", "runtime", "start_response")
-
-    def __init__(self, environ: Environ, start_response: StartResponse, runtime: Runtime) -> None:
-        self.environ = environ
-        self.headers = EnvironHeaders(environ)
-        self.start_response = start_response
-        self.runtime = runtime
-        self.auth: Auth | None = None
-        self.accept: str | None = environ.get("HTTP_ACCEPT")
-
-    @property
-    def principal(self) -> str | None:
-        return None if self.auth is None else self.auth.subject
-
-    @property
-    def version_header(self) -> str | None:
-        value = self.environ.get("HTTP_MCP_PROTOCOL_VERSION")
-        return None if value is None else value.strip(" \t")
-
-    @property
-    def session_id(self) -> str | None:
-        value = self.environ.get("HTTP_MCP_SESSION_ID")
-        return None if value is None else value.strip(" \t")
-
-    def respond(
-        self, status: int, body: bytes = b"", kind: str = _JSON, headers: Mapping[str, str] | None = None
-    ) -> Iterable[bytes]:
-        """A whole response."""
-        lines = [("Content-Length", str(len(body)))]
-        if body:
-            lines.append(("Content-Type", kind))
-        lines += self.extra_headers(headers)
-        self.start_response(f"{status} {REASONS.get(status, 'Status')}", lines)
-        return [body] if body else []
-
-    def stream(self, body: EventIterator, headers: Mapping[str, str] | None = None) -> Iterable[bytes]:
-        """A response that is an event stream."""
-        lines = [
-            ("Content-Type", _SSE),
-            ("Cache-Control", "no-cache"),
-            # Spec: 2026-07-28 basic/transports/streamable-http#receiving-messages SHOULD tell proxies not to buffer
-            ("X-Accel-Buffering", "no"),
-        ]
-        self.start_response("200 OK", [*lines, *self.extra_headers(headers)])
-        return body
-
-    def error(
-        self, status: int, error: ProtocolError, headers: Mapping[str, str] | None = None
-    ) -> Iterable[bytes]:
-        """A response that carries an error to no request in particular."""
-        version = parse_version(self.version_header or "") or LATEST_LEGACY
-        keep_null = error.request_id is None and not version.features.optional_error_id
-        return self.respond(
-            status, encode(ErrorResponse(error.request_id, error, keep_null)), headers=headers
-        )
-
-    def extra_headers(self, headers: Mapping[str, str] | None) -> list[tuple[str, str]]:
-        lines = list((headers or {}).items())
-        settings = self.runtime.settings
-        origin = self.environ.get("HTTP_ORIGIN")
-        if settings.cors and origin is not None and is_allowed_origin(origin, settings):
-            lines += [
-                ("Access-Control-Allow-Origin", origin),
-                ("Access-Control-Expose-Headers", f"{HeaderName.SESSION_ID}, WWW-Authenticate"),
-                ("Vary", "Origin"),
-            ]
-        return lines
 
 
 class McpApp:
@@ -240,7 +158,7 @@ class McpApp:
             return exchange.error(refusal.status, refusal.error, refusal.headers)
         except Unavailable as error:
             log.error("%s", error)
-            return exchange.error(503, InternalError("try again later"), _RETRY_AFTER)
+            return exchange.error(503, InternalError("try again later"), RETRY_AFTER)
         except Exception:
             log.exception("a request failed in the transport")
             return exchange.error(500, InternalError())
@@ -257,7 +175,7 @@ class McpApp:
         if path != self.path:
             raise HttpRefusal(404, f"there is nothing here; the MCP endpoint is {self.path or '/'}")
         if method == "OPTIONS" and self.settings.cors:
-            return _preflight(exchange)
+            return preflight(exchange)
         exchange.auth = self._authenticate(exchange)
         if method == "POST":
             return self._post(exchange)
@@ -273,11 +191,11 @@ class McpApp:
 
     def _post(self, exchange: Exchange) -> Iterable[bytes]:
         check_content_type(exchange.environ)
-        if not accepts(exchange.accept, _JSON) and not accepts(exchange.accept, _SSE):
+        if not exchange.takes_json and not exchange.takes_sse:
             raise HttpRefusal(406, "the Accept header must admit application/json or text/event-stream")
         runtime = exchange.runtime
         if not runtime.enter():
-            raise HttpRefusal(503, InternalError("too many requests; try again later"), _RETRY_AFTER)
+            raise HttpRefusal(503, InternalError("too many requests; try again later"), RETRY_AFTER)
         # A response that streams leaves when its stream ends.
         body: Iterable[bytes] | None = None
         try:
@@ -334,7 +252,7 @@ class McpApp:
         except ProtocolError as error:
             status = 400 if error.code == INVALID_PARAMS else HTTP_STATUS.get(error.code, 200)
             return exchange.respond(status, encode(ErrorResponse(request.id, error)))
-        return self._run(exchange, ctx, scope)
+        return run(self, exchange, ctx, scope)
 
     def _check_param_headers(self, exchange: Exchange, request: Request) -> None:
         # Spec: 2026-07-28 basic/transports/streamable-http#server-behavior-for-custom-headers
@@ -369,7 +287,7 @@ class McpApp:
                     state.negotiated.value, state.client_capabilities, exchange.principal, state.client_info
                 )
             except Full as full:
-                raise HttpRefusal(503, InternalError(str(full)), _RETRY_AFTER) from None
+                raise HttpRefusal(503, InternalError(str(full)), RETRY_AFTER) from None
             headers[HeaderName.SESSION_ID] = session.id
         return exchange.respond(200, self.server.encode(answer), headers=headers)
 
@@ -378,12 +296,12 @@ class McpApp:
         state = self.state(exchange, session)
         ctx = self.context(exchange, state, state.negotiated, modern=False, session=session)
         if session is not None and self._is_busy(exchange, session):
-            return _busy(exchange, request)
+            return busy(exchange, request)
         try:
             scope = self.server.admit(request, ctx)
         except ProtocolError as error:
             return exchange.respond(200, encode(ErrorResponse(request.id, error)))
-        return self._run(exchange, ctx, scope)
+        return run(self, exchange, ctx, scope)
 
     def session(self, exchange: Exchange, request_id: object = None) -> Session | None:
         """The session that the request belongs to; None on a stateless server.
@@ -454,118 +372,10 @@ class McpApp:
             headers=exchange.headers,
             auth=exchange.auth,
             session_id="" if session is None else session.id,
-            accepts_sse=streams and accepts(exchange.accept, _SSE),
+            accepts_sse=streams and exchange.takes_sse,
             probe=make_probe(exchange.environ) if modern else None,
             multiprocess=bool(exchange.environ.get("wsgi.multiprocess")),
         )
-
-    # ---- Running --------------------------------------------------------------------------------------
-
-    def _run(self, exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iterable[bytes]:
-        runtime = exchange.runtime
-        ctx.token = scope.token
-        if scope.method == "subscriptions/listen":
-            return self._listen(exchange, ctx, scope)
-        if not runtime.start_running(exchange.principal):
-            self.server.release(scope)
-            return _busy(exchange, scope.request_message)
-        forget = runtime.on_close(partial(scope.token.cancel, "the server is shutting down", by_client=False))
-
-        def done() -> None:
-            forget()
-            runtime.stop_running(exchange.principal)
-
-        if not self.server.needs_worker(scope):
-            try:
-                self._dispatch(ctx, scope)
-            finally:
-                done()
-            return self._answer(exchange, ctx, scope)
-
-        def work() -> None:
-            try:
-                self._dispatch(ctx, scope)
-            finally:
-                done()
-
-        if not runtime.pool.submit(work):
-            done()
-            self.server.release(scope)
-            return _busy(exchange, scope.request_message)
-        self._wait(ctx, scope)
-        return self._answer(exchange, ctx, scope)
-
-    def _dispatch(self, ctx: HttpStreamContext, scope: RequestScope) -> None:
-        answer = None
-        try:
-            response = self.server.dispatch(scope)
-            answer = None if response is None else self.server.encode(response)
-            if isinstance(response, ErrorResponse):
-                ctx.error_code = response.error.code
-        finally:
-            ctx.finish_with(answer)
-
-    def _wait(self, ctx: HttpStreamContext, scope: RequestScope) -> None:
-        """Until the handler is through or begins to stream; a call that stays silent becomes a stream."""
-        limit = self.settings.upgrade_after
-        upgrade_at = None if limit is None or not ctx.accepts_sse else monotonic() + limit
-        while not ctx.done and not ctx.streaming:
-            ctx.wake.wait(PROBE_INTERVAL)
-            ctx.wake.clear()
-            if ctx.is_cancelled:
-                scope.token.cancel("the client disconnected")
-                return
-            if upgrade_at is not None and monotonic() >= upgrade_at:
-                ctx.upgrade()
-
-    def _answer(self, exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iterable[bytes]:
-        if ctx.stream_refused:
-            body = ctx.final or encode(ErrorResponse(scope.request_id, InvalidRequest("not acceptable")))
-            return exchange.respond(406, body)
-        if not ctx.streaming and ctx.done and ctx.final is not None and accepts(exchange.accept, _JSON):
-            status = HTTP_STATUS.get(ctx.error_code, 200) if ctx.modern else 200
-            return exchange.respond(status, ctx.final)
-        if not ctx.streaming and ctx.done and ctx.final is not None:
-            ctx.stream_final()
-        if not ctx.streaming:
-            # Cancelled: by its disconnect (nobody reads this), or by a legacy client, to whom the stream just ends.
-            return exchange.respond(200 if ctx.accepts_sse else 202, kind=_SSE)
-        assert ctx.reader is not None
-        assert ctx.writer is not None
-        runtime = exchange.runtime
-
-        def closed(finished: bool) -> None:
-            runtime.leave()
-            if not finished and ctx.modern:
-                scope.token.cancel("the client disconnected")
-
-        return exchange.stream(
-            EventIterator(
-                ctx.reader,
-                ctx.wake,
-                self.settings,
-                stream_id=ctx.writer.id,
-                probe=ctx.probe if ctx.modern else make_probe(exchange.environ),
-                on_close=closed,
-                comment_first=not ctx.version.features.priming_event,
-            )
-        )
-
-    def _listen(self, exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iterable[bytes]:
-        answer = self.server.dispatch(scope)
-        if ctx.listening is None:
-            assert answer is not None
-            code = answer.error.code if isinstance(answer, ErrorResponse) else 0
-            return exchange.respond(HTTP_STATUS.get(code, 200), self.server.encode(answer))
-        self.server.release(scope)
-        if not ctx.accepts_sse:
-            raise HttpRefusal(406, "a listen stream needs an Accept header that admits text/event-stream")
-        runtime = exchange.runtime
-        response = ListenResponse(runtime, ctx.listening, exchange.principal)
-        if not response.enter():
-            error = InternalError(runtime.budget.remedy, data={"reason": "busy"})
-            return exchange.respond(503, encode(ErrorResponse(scope.request_id, error)), headers=_RETRY_AFTER)
-        return exchange.stream(response.iterator(ctx.probe, lambda finished: runtime.leave()))
 
     # ---- GET and DELETE (legacy) ----------------------------------------------------------------------
 
@@ -587,13 +397,13 @@ class McpApp:
         return self._get(exchange, session)
 
     def _get(self, exchange: Exchange, session: Session) -> Iterable[bytes]:
-        if not accepts(exchange.accept, _SSE):
+        if not exchange.takes_sse:
             raise HttpRefusal(406, "the Accept header must admit text/event-stream")
         runtime = exchange.runtime
         state = self.state(exchange, session)
         stream = StandaloneStream(runtime, state, exchange.principal)
         if not stream.enter():
-            raise HttpRefusal(503, InternalError(runtime.budget.remedy), _RETRY_AFTER)
+            raise HttpRefusal(503, InternalError(runtime.budget.remedy), RETRY_AFTER)
         probe = make_probe(exchange.environ)
         try:
             last = exchange.environ.get("HTTP_LAST_EVENT_ID", "").strip(" \t")
@@ -604,25 +414,3 @@ class McpApp:
             stream.leave()
             raise
         return exchange.stream(body)
-
-
-def _busy(exchange: Exchange, request: Request) -> Iterable[bytes]:
-    error = InternalError("too many requests are running; try again later", data={"reason": "busy"})
-    return exchange.respond(503, encode(ErrorResponse(request.id, error)), headers=_RETRY_AFTER)
-
-
-def _preflight(exchange: Exchange) -> Iterable[bytes]:
-    """Tell a browser what a page may send.
-
-    Names of ``Mcp-Param-*`` headers are not known beforehand, so what was asked for is allowed.
-    """
-    asked = exchange.environ.get("HTTP_ACCESS_CONTROL_REQUEST_HEADERS", "")
-    allowed = ", ".join(name.strip() for name in asked.split(",") if name.strip().replace("-", "").isalnum())
-    return exchange.respond(
-        204,
-        headers={
-            "Access-Control-Allow-Methods": "GET, POST, DELETE",
-            "Access-Control-Allow-Headers": allowed,
-            "Access-Control-Max-Age": "600",
-        },
-    )

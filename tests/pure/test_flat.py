@@ -13,7 +13,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 
-from mcpref.hints import DecodeError, Param, check_requested_schema, decode_form, elicitation_codec
+from mcpref.hints import DecodeError, Param
+from mcpref.hints.flat import check_requested_schema, decode_form, elicitation_codec
 from mcpref.versions import ProtocolVersion
 from tests.spec import official
 

@@ -228,6 +228,35 @@ def test_incoming_ids_are_never_confused(version: str) -> None:
         assert not any(token.cancelled for token in tokens.values())
 
 
+@pytest.mark.req("2025-11-25:elicitation.bind-identity", "2025-11-25:elicitation.state-user")
+@pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25"])
+def test_another_client_cannot_answer_the_question(version: str) -> None:
+    """A question waits on the connection it was put on; the same id on another one is nobody's answer."""
+    server = McpServer("asking")
+
+    @server.tool
+    def ask(ctx: RequestContext) -> str:
+        return str(ctx.elicit("Who?", ["me", "the other one"]).content)
+
+    asked, release = threading.Event(), threading.Event()
+
+    def hold(params: object) -> dict[str, Any]:
+        asked.set()
+        assert release.wait(PATIENCE)
+        return {"action": "accept", "content": {"choice": "me"}}
+
+    with connect(server, version, on_elicit=hold) as one, connect(server, version) as other:
+        call = one.start("tools/call", {"name": "ask"})
+        assert asked.wait(PATIENCE)
+        stolen = {"action": "accept", "content": {"choice": "the other one"}}
+        other.send_line(
+            json.dumps({"jsonrpc": "2.0", "id": one.messages[0]["id"], "result": stolen}).encode()
+        )
+        assert other.request("ping") == {}
+        release.set()
+        assert texts(call.result()) == "me"
+
+
 @pytest.mark.parity(89)
 def test_the_end_of_the_connection_releases_whoever_waits() -> None:
     server = McpServer("ending")

@@ -226,7 +226,7 @@ def test_a_url_is_sent_with_mode_and_id() -> None:
 
 
 @pytest.mark.parity(53)
-@pytest.mark.req("2025-11-25:elicitation.url-valid")
+@pytest.mark.req("2025-11-25:elicitation.url-valid", "elicitation.url-no-sensitive")
 @pytest.mark.parametrize(
     ("target", "id"),
     [
@@ -238,6 +238,8 @@ def test_a_url_is_sent_with_mode_and_id() -> None:
         ("https://", "e1"),
         ("https://exa mple.com", "e1"),
         ("https://example.com/\n", "e1"),
+        ("https://user:password@example.com", "e1"),
+        ("https://user@example.com", "e1"),
         ("https://example.com", ""),
     ],
 )

@@ -33,9 +33,8 @@ class OutOfInk(OutOfPaper):
     """A special case of it."""
 
 
-@pytest.fixture
-def server() -> McpServer:
-    server = McpServer("failing")
+def failing_server(**options: Any) -> McpServer:
+    server = McpServer("failing", **options)
 
     @server.tool
     def fail(how: str) -> str:
@@ -69,6 +68,11 @@ def server() -> McpServer:
         raise RuntimeError(SECRET)
 
     return server
+
+
+@pytest.fixture
+def server() -> McpServer:
+    return failing_server()
 
 
 @pytest.mark.req("2025-11-25:tools.error-execution", "2026-07-28:tools.execution-error-iserror")
@@ -159,8 +163,8 @@ def test_nothing_of_an_exception_reaches_the_wire(server: McpServer, version: st
         assert [m for m in peer.messages if m.get("method") == "notifications/message"] == []
 
 
-def test_debugging_shows_the_exception_but_not_its_traceback(server: McpServer) -> None:
-    server.debug = True
+def test_debugging_shows_the_exception_but_not_its_traceback() -> None:
+    server = failing_server(debug=True)
     error = refusal(server, "tools/call", {"name": "fail", "arguments": {"how": "crash"}})
     assert f"RuntimeError: password={SECRET}" in error.message
     assert "reference" in error.message

@@ -322,9 +322,8 @@ def test_a_state_that_is_none_of_ours_is_refused_before_the_handler_runs(name: s
 @pytest.mark.parity(115)
 @pytest.mark.req(
     "2026-07-28:mrtr.state-bind-principal",
-    "2025-11-25:elicitation.state-user",
     "2026-07-28:elicitation.state-user-bound",
-    "elicitation.bind-identity",
+    "2026-07-28:elicitation.bind-identity",
 )
 def test_another_callers_state_is_refused() -> None:
     server = asking_server()

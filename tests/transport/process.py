@@ -19,11 +19,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from mcpref import McpServer
+from mcpref.cancellation import Deadline
 from mcpref.jsonrpc import RequestId
 from mcpref.meta import MetaKey
+from mcpref.transport.duplex import FdStream
+from mcpref.transport.stdio import StdioConnection
+from tests.threads import PATIENCE
 
-#: How long any wait may take before the test fails. Far more than is needed, for loaded machines.
-PATIENCE = 30.0
 SERVERS = Path(__file__).parent / "servers"
 MODERN = "2026-07-28"
 
@@ -182,7 +185,41 @@ class Inbox:
             return list(self._waiting)
 
 
-class ServerProcess:
+class Conversation:
+    """Both directions of a wire, as a client has them."""
+
+    inbox: Inbox
+
+    def send_bytes(self, data: bytes) -> None:
+        raise NotImplementedError
+
+    def send(self, *messages: Message | list[Message]) -> None:
+        """Put the messages on the wire, all in one write."""
+        self.send_bytes(line(*messages))
+
+    def take(self, wanted: Callable[[Message], bool]) -> Message:
+        return self.inbox.take(wanted)
+
+    def answer(self, id: RequestId) -> Message:
+        """The answer to a request; waits for it."""
+        return self.inbox.take(answers_to(id))
+
+    def ask(self, message: Message) -> Message:
+        """Send a request and return its answer."""
+        self.send(message)
+        return self.answer(message["id"])
+
+    def notified(self, method: str) -> Message:
+        """The next notification, or request, of this method."""
+        return self.inbox.take(is_method(method))
+
+    def handshake(self, version: str, capabilities: Mapping[str, Any] | None = None) -> Message:
+        answer = self.ask(initialize(version, capabilities=capabilities))
+        self.send(notification("notifications/initialized"))
+        return answer
+
+
+class ServerProcess(Conversation):
     """One process, its wire, and what it says on stderr."""
 
     def __init__(
@@ -229,12 +266,6 @@ class ServerProcess:
                 self._error_lines.put(raw)
         self._error_lines.put(None)
 
-    # ---- Sending --------------------------------------------------------------------------------------
-
-    def send(self, *messages: Message | list[Message]) -> None:
-        """Put the messages on the wire, all in one write."""
-        self.send_bytes(line(*messages))
-
     def send_bytes(self, data: bytes) -> None:
         view = memoryview(data)
         while view:
@@ -245,29 +276,6 @@ class ServerProcess:
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
-
-    # ---- Receiving ------------------------------------------------------------------------------------
-
-    def take(self, wanted: Callable[[Message], bool]) -> Message:
-        return self.inbox.take(wanted)
-
-    def answer(self, id: RequestId) -> Message:
-        """The answer to a request; waits for it."""
-        return self.inbox.take(answers_to(id))
-
-    def ask(self, message: Message) -> Message:
-        """Send a request and return its answer."""
-        self.send(message)
-        return self.answer(message["id"])
-
-    def notified(self, method: str) -> Message:
-        """The next notification, or request, of this method."""
-        return self.inbox.take(is_method(method))
-
-    def handshake(self, version: str, capabilities: Mapping[str, Any] | None = None) -> Message:
-        answer = self.ask(initialize(version, capabilities=capabilities))
-        self.send(notification("notifications/initialized"))
-        return answer
 
     def is_alive_and_well(self, id: RequestId) -> None:
         """An innocent call is answered with its own answer, by the same process."""
@@ -332,6 +340,67 @@ def launch(
 ) -> ServerProcess:
     """Serve a target in a process of its own; use it in a ``with`` block."""
     return ServerProcess(serve_command(target, *options), read=read, env=env)
+
+
+class Wire(Conversation):
+    """A connection in this process, over pipes: for tests that look at both ends."""
+
+    def __init__(self, server: McpServer, *, read: bool = True) -> None:
+        self.inbox = Inbox()
+        server_reads, self._write_fd = os.pipe()
+        self._read_fd, server_writes = os.pipe()
+        self.connection = StdioConnection(server, FdStream(server_reads, server_writes))
+        self.connection.start()
+        self._reader: threading.Thread | None = None
+        if read:
+            self.start_reading()
+
+    def start_reading(self) -> None:
+        """Read what the server writes, from now on."""
+        self._reader = threading.Thread(target=self._read, args=(self._read_fd,), name="client", daemon=True)
+        self._read_fd = -1  # the thread's, which closes it
+        self._reader.start()
+
+    def _read(self, fd: int) -> None:
+        with open(fd, "rb") as output:
+            for raw in output:
+                self.inbox.add(raw)
+        self.inbox.end()
+
+    def stop_reading(self) -> None:
+        """Close the reading end, which nobody reads yet: what the server writes next, fails."""
+        fd, self._read_fd = self._read_fd, -1
+        os.close(fd)
+
+    def send_bytes(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._write_fd, view) :]
+
+    def close_input(self) -> None:
+        """The server sees the end of its input."""
+        fd, self._write_fd = self._write_fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def finish(self, grace: float = PATIENCE) -> bool:
+        """Close, and wait until the server's end is down; False if something was stuck."""
+        self.close_input()
+        assert self.connection.finished.wait(PATIENCE), "the end of input was not noticed"
+        clean = self.connection.shut_down(Deadline(grace))
+        if clean and self._reader is not None:
+            self._reader.join(PATIENCE)
+        return clean
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.finish()
+        if self._read_fd >= 0:
+            os.close(self._read_fd)
 
 
 @contextmanager

@@ -11,9 +11,10 @@ import time
 
 import pytest
 
+from tests.threads import PATIENCE
+
 from .process import (
     MODERN,
-    PATIENCE,
     SERVERS,
     ServerProcess,
     answers_to,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...caching import with_cache
 from ...errors import InvalidParams, ResourceNotFound
-from ...uri_template import is_valid_uri
 from ..calling import InputNeeded, invoke
 from ..responses import InputRequired, as_contents
 from ..results import shape
@@ -92,6 +91,8 @@ def unsubscribe(server: McpServer, scope: RequestScope, params: Mapping[str, Any
 
 def _uri(params: Mapping[str, Any]) -> str:
     # Spec: 2026-07-28 server/resources#security-considerations MUST validate every URI
+    from ...uri_template import is_valid_uri
+
     uri = require_str(params, "uri")
     if not is_valid_uri(uri):
         raise InvalidParams(f"params.uri is not a URI: {uri[:200]!r}", data={"uri": uri[:8192]})

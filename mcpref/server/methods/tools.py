@@ -67,7 +67,7 @@ def _refused(name: str, error: InputError, version: ProtocolVersion) -> dict[str
 
 def _failed(server: McpServer, error: Exception) -> dict[str, Any]:
     """What a tool raised: a message for the model, or an error of the protocol."""
-    translated = server.translate(error)
+    translated = server.failures.translate(error)
     if isinstance(translated, RequestCancelled) or not isinstance(
         translated, ToolError | LocalError | PeerError
     ):

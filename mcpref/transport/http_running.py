@@ -1,0 +1,138 @@
+"""Running an admitted request over HTTP: on which thread, and what becomes of its answer.
+
+A function that takes no context runs on the host's own thread, and its answer is one JSON body. One that takes a
+context runs on a worker, while the host's thread waits: for the answer, for the first event that makes it a stream,
+or for the client to go. A call that stays silent for long becomes a stream by a comment, so that its client's
+disconnect is noticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from ..errors import HTTP_STATUS, InternalError, InvalidRequest
+from ..jsonrpc import ErrorResponse, encode
+from ..server.scope import RequestScope
+from .event_stream import PROBE_INTERVAL, EventIterator
+from .exchange import RETRY_AFTER, SSE, Exchange, busy
+from .http_context import HttpStreamContext
+from .http_request import HttpRefusal
+from .long_streams import ListenResponse
+from .probes import make_probe
+
+if TYPE_CHECKING:
+    from .wsgi import McpApp
+
+
+def run(app: McpApp, exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iterable[bytes]:
+    runtime = exchange.runtime
+    ctx.token = scope.token
+    if scope.method == "subscriptions/listen":
+        return _listen(app, exchange, ctx, scope)
+    if not runtime.start_running(exchange.principal):
+        app.server.release(scope)
+        return busy(exchange, scope.request_message)
+    forget = runtime.on_close(partial(scope.token.cancel, "the server is shutting down", by_client=False))
+
+    def done() -> None:
+        forget()
+        runtime.stop_running(exchange.principal)
+
+    if not app.server.catalog.takes_context(scope.method, scope.request_message.params or {}):
+        try:
+            _dispatch(app, ctx, scope)
+        finally:
+            done()
+        return _answer(app, exchange, ctx, scope)
+
+    def work() -> None:
+        try:
+            _dispatch(app, ctx, scope)
+        finally:
+            done()
+
+    if not runtime.pool.submit(work):
+        done()
+        app.server.release(scope)
+        return busy(exchange, scope.request_message)
+    _wait(app, ctx, scope)
+    return _answer(app, exchange, ctx, scope)
+
+
+def _dispatch(app: McpApp, ctx: HttpStreamContext, scope: RequestScope) -> None:
+    answer = None
+    try:
+        response = app.server.dispatch(scope)
+        answer = None if response is None else app.server.encode(response)
+        if isinstance(response, ErrorResponse):
+            ctx.error_code = response.error.code
+    finally:
+        ctx.finish_with(answer)
+
+
+def _wait(app: McpApp, ctx: HttpStreamContext, scope: RequestScope) -> None:
+    """Until the handler is through or begins to stream; a call that stays silent becomes a stream."""
+    limit = app.settings.upgrade_after
+    upgrade_at = None if limit is None or not ctx.accepts_sse else monotonic() + limit
+    while not ctx.done and not ctx.streaming:
+        ctx.wake.wait(PROBE_INTERVAL)
+        ctx.wake.clear()
+        if ctx.is_cancelled:
+            scope.token.cancel("the client disconnected")
+            return
+        if upgrade_at is not None and monotonic() >= upgrade_at:
+            ctx.upgrade()
+
+
+def _answer(app: McpApp, exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iterable[bytes]:
+    if ctx.stream_refused:
+        body = ctx.final or encode(ErrorResponse(scope.request_id, InvalidRequest("not acceptable")))
+        return exchange.respond(406, body)
+    if not ctx.streaming and ctx.done and ctx.final is not None and exchange.takes_json:
+        status = HTTP_STATUS.get(ctx.error_code, 200) if ctx.modern else 200
+        return exchange.respond(status, ctx.final)
+    if not ctx.streaming and ctx.done and ctx.final is not None:
+        ctx.stream_final()
+    if not ctx.streaming:
+        # Cancelled: by its disconnect (nobody reads this), or by a legacy client, to whom the stream just ends.
+        return exchange.respond(200 if ctx.accepts_sse else 202, kind=SSE)
+    assert ctx.reader is not None
+    assert ctx.writer is not None
+    runtime = exchange.runtime
+
+    def closed(finished: bool) -> None:
+        runtime.leave()
+        if not finished and ctx.modern:
+            scope.token.cancel("the client disconnected")
+
+    return exchange.stream(
+        EventIterator(
+            ctx.reader,
+            ctx.wake,
+            app.settings,
+            stream_id=ctx.writer.id,
+            probe=ctx.probe if ctx.modern else make_probe(exchange.environ),
+            on_close=closed,
+            comment_first=not ctx.version.features.priming_event,
+        )
+    )
+
+
+def _listen(app: McpApp, exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iterable[bytes]:
+    answer = app.server.dispatch(scope)
+    if ctx.listening is None:
+        assert answer is not None
+        code = answer.error.code if isinstance(answer, ErrorResponse) else 0
+        return exchange.respond(HTTP_STATUS.get(code, 200), app.server.encode(answer))
+    app.server.release(scope)
+    if not ctx.accepts_sse:
+        raise HttpRefusal(406, "a listen stream needs an Accept header that admits text/event-stream")
+    runtime = exchange.runtime
+    response = ListenResponse(runtime, ctx.listening, exchange.principal)
+    if not response.enter():
+        error = InternalError(runtime.budget.remedy, data={"reason": "busy"})
+        return exchange.respond(503, encode(ErrorResponse(scope.request_id, error)), headers=RETRY_AFTER)
+    return exchange.stream(response.iterator(ctx.probe, lambda finished: runtime.leave()))
