@@ -7,7 +7,7 @@ PORT ?= 8000
 .PHONY: install run test check interop bench clean help
 
 help:
-	@echo "make run        serve the demo server"
+	@echo "make run        serve the demo server over HTTP, on PORT (8000)"
 	@echo "make test       run the tests"
 	@echo "make check      mypy --strict and ruff"
 	@echo "make interop    drive the demo server with other implementations' clients"
@@ -25,7 +25,7 @@ $(VENV)/.installed: setup.cfg pyproject.toml
 	touch $@
 
 run: install
-	$(BIN)/python -m mcpref serve mcpref.demo:server --stdio
+	$(BIN)/python -m mcpref serve mcpref.demo:server --http localhost:$(PORT)
 
 test: install
 	$(BIN)/python -m pytest

@@ -25,12 +25,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     logging.basicConfig(
         level=options.log_level.upper(), stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s"
     )
+    if options.http is not None:
+        serve_http(options.target, *options.http)
+    else:
+        serve_stdio(options.target)
+
+
+def serve_http(target: str, host: str, port: int) -> None:
+    """``--http``: until a signal comes."""
+    server = load(target)
+    try:
+        server.run("http", host=host, port=port)
+    except OSError as error:
+        _fail(f"cannot serve on {host}:{port}: {error.strerror}; pick another port with --http {host}:PORT")
+
+
+def serve_stdio(target: str) -> None:
+    """``--stdio``: until the client goes, or a signal comes."""
     if sys.stdin is None or sys.stdout is None:
         _fail("standard input or output is closed; an MCP host connects both")
     interactive = sys.stdin.isatty()
     # Before the module is imported: what it prints, and what it reads, must not touch the wire either.
     stream = take_standard_streams()
-    server = load(options.target)
+    server = load(target)
     if interactive:
         print(
             f"mcpref: serving {server.name!r} on stdio: type JSON-RPC messages, one a line, or let an MCP host "
@@ -47,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     serve = commands.add_parser(
         "serve",
         help="serve a server object",
-        description="Serve the McpServer that a module has: mcpref serve mcpref.demo:server --stdio",
+        description="Serve the McpServer that a module has: mcpref serve mcpref.demo:server --http localhost:8000",
     )
     serve.add_argument(
         "target", metavar="MODULE:SERVER", help="a module or a file, and the name of the server in it"
@@ -56,6 +73,12 @@ def _parser() -> argparse.ArgumentParser:
     transport.add_argument(
         "--stdio", action="store_true", default=True, help="over standard input and output (the default)"
     )
+    transport.add_argument(
+        "--http",
+        type=_address,
+        metavar="HOST:PORT",
+        help="over HTTP at /mcp; the host may be left out, and port 0 picks a free one",
+    )
     serve.add_argument(
         "--log-level",
         default="warning",
@@ -63,6 +86,13 @@ def _parser() -> argparse.ArgumentParser:
         help="what to write to stderr (default: warning)",
     )
     return parser
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not port.isdecimal() or int(port) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT, as in localhost:8000")
+    return host.strip("[]") or "127.0.0.1", int(port)
 
 
 def load(target: str) -> McpServer:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 from docutils import nodes
@@ -65,7 +68,7 @@ def test_every_block_of_code_has_a_name_and_every_name_a_test() -> None:
     assert unnamed == []
     names = [block.name for block in blocks() if block.name is not None]
     assert sorted(names) == sorted(_covered)
-    assert {block.language for block in blocks()} == {"python", "json", "console"}
+    assert {block.language for block in blocks()} == {"python", "json", "shell", "console"}
     comments = [node.astext() for node in document().findall(nodes.comment)]
     assert [text.removeprefix("snippet: ") for text in comments] == names, "each comment names a block"
 
@@ -121,7 +124,29 @@ def test_mcpref_serves_as_shown(command: list[str], version: str, tmp_path: Path
     (tmp_path / "mypackage").mkdir()
     (tmp_path / "mypackage" / "__init__.py").touch()
     (tmp_path / "mypackage" / "weather.py").write_text(snippet("server"), encoding="utf-8")
-    assert_serves_the_weather(command[1:], version, tmp_path)
+    if "--http" in command:
+        arguments = [part.replace(":8000", ":0") for part in command[1:]]
+        with served_over_http(arguments, tmp_path) as url:
+            assert_answers_over_http(url)
+    else:
+        assert_serves_the_weather(command[1:], version, tmp_path)
+
+
+def assert_answers_over_http(url: str) -> None:
+    meta = {MetaKey.PROTOCOL_VERSION: "2026-07-28", MetaKey.CLIENT_CAPABILITIES: {}}
+    params = {"name": "forecast", "arguments": {"city": "Oslo"}, "_meta": meta}
+    request = Request(
+        url,
+        json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}).encode(),
+        {
+            "Content-Type": "application/json",
+            "MCP-Protocol-Version": "2026-07-28",
+            "Mcp-Method": "tools/call",
+            "Mcp-Name": "forecast",
+        },
+    )
+    with urlopen(request, timeout=20) as response:
+        assert json.load(response)["result"]["structuredContent"] == {"max": 21.5, "min": 9.0}
 
 
 @pytest.mark.parametrize("version", ERAS)
@@ -149,15 +174,45 @@ def test_a_desktop_host_starts_the_server(version: str, tmp_path: Path) -> None:
     assert_serves_the_weather(arguments, version, elsewhere)
 
 
-@covers("first-line")
-def test_the_first_line_is_answered_by_the_demo() -> None:
-    line = snippet("first-line")
-    assert line.count("\n") == 1
+@contextmanager
+def served_over_http(arguments: list[str], directory: Path) -> Iterator[str]:
+    """The URL of ``mcpref`` serving on a free port; it must end well when it is told to."""
+    command = [sys.executable, "-m", "mcpref", *arguments]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=directory)
+    try:
+        assert process.stderr is not None
+        (url,) = re.findall(r"http://\S+/mcp", process.stderr.readline())
+        yield url
+        process.terminate()
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def demo_url() -> Iterator[str]:
+    """The demo, served as ``make run`` serves it."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    (served,) = re.findall(r"-m mcpref (serve .*)", makefile)
-    answers = talk([sys.executable, "-m", "mcpref", *served.split()], line.encode(), ROOT)
-    titles = [json.loads(block["text"]) for block in answers[1]["content"]]
-    assert [book["title"] for book in titles[0]] == ["The C Programming Language"]
+    (arguments,) = re.findall(r"-m mcpref (serve .*)", makefile)
+    with served_over_http(arguments.replace("$(PORT)", "0").split(), ROOT) as url:
+        yield url
+
+
+@covers("curl-modern")
+@covers("curl-legacy")
+@pytest.mark.parametrize("name", ["curl-modern", "curl-legacy"])
+def test_curl_calls_a_tool_of_the_demo(name: str, demo_url: str) -> None:
+    if shutil.which("curl") is None or shutil.which("bash") is None:
+        pytest.skip("curl and bash are not installed here")
+    script = snippet(name)
+    assert "http://localhost:8000/mcp" in script
+    script = script.replace("http://localhost:8000/mcp", demo_url).replace(
+        "curl ", "curl --silent --max-time 20 "
+    )
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    found = json.loads(json.loads(done.stdout)["result"]["content"][0]["text"])
+    assert [book["title"] for book in found] == ["The C Programming Language"]
 
 
 def assert_serves_the_weather(arguments: list[str], version: str, directory: Path) -> None:

@@ -14,6 +14,13 @@ from .process import Bell
 if TYPE_CHECKING:
     from .wsgi import McpApp
 
+#: What to try first: a modern request needs no session.
+_CURL: Final = """  curl URL -H 'Content-Type: application/json' \\
+    -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/list' \\
+    -d '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{
+         "io.modelcontextprotocol/protocolVersion":"2026-07-28",
+         "io.modelcontextprotocol/clientCapabilities":{}}}}'"""
+
 #: Threads that may be parked, counted by us: this server starts one for each connection.
 THREADS: Final = 64
 
@@ -33,7 +40,8 @@ def run_http(app: McpApp, host: str, port: int, *, signals: bool) -> None:
     server.daemon_threads = True  # type: ignore[attr-defined]
     shown = f"[{host}]" if ":" in host else host
     url = f"http://{shown}:{server.server_port}{app.path}"
-    print(f"mcpref: serving {app.server.name!r} at {url} (Ctrl-C ends it)", file=sys.stderr, flush=True)
+    print(f"mcpref: serving {app.server.name!r} at {url} (Ctrl-C ends it); try:", file=sys.stderr)
+    print(_CURL.replace("URL", url), file=sys.stderr, flush=True)
     serving = threading.Thread(
         target=server.serve_forever, kwargs={"poll_interval": 0.1}, name="mcpref-http", daemon=True
     )

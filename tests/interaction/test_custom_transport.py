@@ -52,7 +52,7 @@ def server() -> McpServer:
     @server.tool
     def work(ctx: RequestContext) -> str:
         ctx.report_progress(1)
-        return ctx.protocol_version.value
+        return str(ctx.protocol_version)
 
     @server.tool
     def ask(ctx: RequestContext) -> str:

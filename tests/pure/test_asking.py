@@ -397,6 +397,7 @@ def test_ids_are_made_up_when_none_is_given() -> None:
         "https:///path",
         "http://:80/",
         "http://[::1",
+        "https://ada:secret@example.com/",
         "https://example.com/a b",
         "https://example.com/\n",
         "\thttps://example.com/",

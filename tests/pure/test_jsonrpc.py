@@ -28,6 +28,7 @@ from mcpref.jsonrpc import (
     InvalidNotification,
     Message,
     Notification,
+    PreparedResult,
     ReceivedError,
     Request,
     RequestId,
@@ -614,6 +615,55 @@ def test_error_data_is_of_any_type(data: object) -> None:
     message = decode(encode(ErrorResponse(1, InternalError("no", data=data))))
     assert isinstance(message, ErrorResponse)
     assert same(message.error.data, data)
+
+
+TOOLS = [{"name": "add", "title": "é"}, {"name": "sub"}]
+
+
+def prepared() -> PreparedResult:
+    return PreparedResult("tools", TOOLS, encode_json(TOOLS))
+
+
+def wire(result: object) -> object:
+    message = decode(encode(Response(1, result)))
+    assert isinstance(message, Response)
+    return message.result
+
+
+def test_a_prepared_result_is_sent_as_the_dict_it_is() -> None:
+    result = prepared()
+    assert result == {"tools": TOOLS}
+    assert wire(result) == {"tools": TOOLS}
+    result["nextCursor"] = "2"
+    result["_meta"] = {"k": [1]}
+    assert wire(result) == {"tools": TOOLS, "nextCursor": "2", "_meta": {"k": [1]}}
+    assert json.loads(encode_batch([Response(1, result)]))[0]["result"] == result
+
+
+def test_the_prepared_text_is_what_is_sent() -> None:
+    assert encode(Response("i", PreparedResult("tools", [], "[ ]"))) == (
+        b'{"jsonrpc":"2.0","id":"i","result":{"tools":[ ]}}'
+    )
+
+
+def test_a_prepared_result_that_was_changed_is_encoded_anew() -> None:
+    shorter, longer, replaced, without = prepared(), prepared(), prepared(), prepared()
+    del shorter["tools"][0]
+    longer["tools"].append({"name": "mul"})
+    replaced["tools"] = []
+    del without["tools"]
+    assert wire(shorter) == {"tools": TOOLS[1:]}
+    assert wire(longer) == {"tools": [*TOOLS, {"name": "mul"}]}
+    assert wire(replaced) == {"tools": []}
+    assert wire(without) == {}
+    assert len(TOOLS) == 2
+
+
+def test_a_prepared_result_with_something_that_has_no_json_form_is_not_sent() -> None:
+    result = prepared()
+    result["ttlMs"] = float("nan")
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        encode(Response(1, result))
 
 
 def test_canonical_json_does_not_depend_on_the_order_of_members() -> None:
