@@ -64,9 +64,11 @@ class Settings:
     stream_max_age: float = 900.0
     """After how long a listen or GET stream is ended; clients open another."""
     stream_buffer_events: int = 256
-    """Events that may wait for a client that reads slowly; past that its stream is ended."""
+    """Events that may wait for a client that reads slowly; past that, whoever writes waits too."""
     stream_buffer_bytes: int = 1024 * 1024
     """The same in bytes; also what is kept of a stream to resume it."""
+    send_timeout: float = 20.0
+    """How long a handler waits for a client that reads slowly, before its stream is ended."""
     resume_within: float = 10.0
     """How long a handler that waits for an answer lets its client be away before it gives up."""
     retry_ms: int | None = None

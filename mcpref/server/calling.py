@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..mrtr import check_retry_params
-from .rounds import RoundEnded, ended_by_ask, open_rounds
+from .rounds import ended_by_ask, open_rounds
 
 if TYPE_CHECKING:
     from .core import McpServer
@@ -39,10 +39,8 @@ def invoke(
     open_rounds(scope, server)
     try:
         value = fn(*args, **kwargs)
-    except RoundEnded:
-        value = None
-    except Exception:
-        # A question was put, and whatever the handler made of the unwinding, its answer is not final.
+    except BaseException:
+        # Where a question was put, whatever the handler made of the unwinding is not its answer.
         if not (scope.rounds and scope.rounds.pending):
             raise
         value = None

@@ -197,7 +197,7 @@ class RequestContext(RequestInfo):
     def check_cancelled(self) -> None:
         """Raise `RequestCancelled` if the client no longer wants the answer."""
         if self.is_cancelled:
-            raise RequestCancelled("the client cancelled this request")
+            raise RequestCancelled("this request was cancelled")
 
     # ---- Notifications --------------------------------------------------------------------------------
 

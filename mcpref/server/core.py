@@ -164,7 +164,10 @@ class McpServer(Registrar):
         self._cache_hints[method] = hint
 
     def middleware(self, fn: M, /) -> M:
-        """Run ``fn(request, ctx, call_next)`` around every request but ``initialize``, the first outermost."""
+        """Run ``fn(request, ctx, call_next)`` around every request but ``initialize``, the first outermost.
+
+        The entries of a list result are shared by all requests: replace one to change it, never edit it in place.
+        """
         self._middleware = (*self._middleware, fn)
         return fn
 

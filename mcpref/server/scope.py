@@ -191,7 +191,7 @@ class RequestScope(RequestContext):
             # Spec: 2026-07-28 basic/patterns/index MUST NOT start a request
             raise InternalError(f"{method} cannot be sent while a {self.protocol_version} request runs")
         if self.token.cancelled:
-            raise RequestCancelled("the client cancelled this request")
+            raise RequestCancelled("this request was cancelled")
         return self.inner.request(method, params, timeout, token or self.token)
 
     def close_stream(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from .seams import Wake
 
@@ -71,42 +71,53 @@ class StreamCoordinator:
 
 
 class CancelTable:
-    """Running requests, by session and id."""
+    """Running requests, by session and id.
+
+    Of several that a client sent under one id, a cancellation means the first; all of them count, and end with
+    their session.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running: dict[str, dict[str, Callable[[str], None]]] = {}
+        self._running: dict[str, dict[str, list[Callable[[str], None]]]] = {}
 
     def __len__(self) -> int:
         with self._lock:
-            return sum(len(requests) for requests in self._running.values())
+            return sum(_count(requests) for requests in self._running.values())
 
     def track(self, sid: str, key: str, cancel: Callable[[str], None]) -> Callable[[], None]:
         with self._lock:
-            self._running.setdefault(sid, {}).setdefault(key, cancel)
+            self._running.setdefault(sid, {}).setdefault(key, []).append(cancel)
         return lambda: self._forget(sid, key, cancel)
 
     def cancel(self, sid: str, key: str, reason: str = "") -> None:
         with self._lock:
-            cancel = self._running.get(sid, {}).get(key)
-        if cancel is not None:
+            first = self._running.get(sid, {}).get(key, [])[:1]
+        for cancel in first:
             cancel(reason)
 
     def cancel_session(self, sid: str) -> None:
         """The session has ended: so has everything that runs in it."""
         with self._lock:
-            running = list(self._running.get(sid, {}).values())
+            running = [cancel for same in self._running.get(sid, {}).values() for cancel in same]
         for cancel in running:
             cancel("the session has ended")
 
     def running(self, sid: str) -> int:
         with self._lock:
-            return len(self._running.get(sid, ()))
+            return _count(self._running.get(sid, {}))
 
     def _forget(self, sid: str, key: str, cancel: Callable[[str], None]) -> None:
         with self._lock:
-            requests = self._running.get(sid)
-            if requests is not None and requests.get(key) == cancel:
-                del requests[key]
+            requests = self._running.get(sid, {})
+            same = requests.get(key, [])
+            if cancel in same:
+                same.remove(cancel)
+                if not same:
+                    del requests[key]
                 if not requests:
                     del self._running[sid]
+
+
+def _count(requests: Mapping[str, Sequence[object]]) -> int:
+    return sum(len(same) for same in requests.values())

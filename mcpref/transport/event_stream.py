@@ -26,12 +26,23 @@ class LocalStream:
     """A stream within one process: its writer and its reader in one. The lock guards the queue."""
 
     id = ""
+    standalone = False
 
-    def __init__(self, wake: Wake, settings: Settings, on_overflow: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        wake: Wake,
+        settings: Settings,
+        on_overflow: Callable[[], None] = lambda: None,
+        *,
+        patience: float = 0.0,
+    ) -> None:
+        """``patience`` is how long a writer waits for room: 0 where it is the thread that reads, too."""
         self._wake = wake
         self._settings = settings
         self._on_overflow = on_overflow
+        self._patience = patience
         self._lock = threading.Lock()
+        self._room = threading.Condition(self._lock)
         self._waiting: list[Event] = []
         self._bytes = 0
         self._seq = 0
@@ -41,15 +52,14 @@ class LocalStream:
     def append(self, data: bytes, last: bool = False) -> None:
         overflow = False
         with self._lock:
+            # The answer itself is always taken: it is the last thing that can wait.
+            if not last and self._is_full(data):
+                self._room.wait_for(lambda: self._gone or not self._is_full(data), self._patience)
             if self._gone:
                 raise ConnectionClosed("the client has gone")
             if self._ended:
                 return
-            # The answer itself is always taken: it is the last thing that can wait.
-            if not last and (
-                len(self._waiting) >= self._settings.stream_buffer_events
-                or self._bytes + len(data) > max(self._settings.stream_buffer_bytes, len(data))
-            ):
+            if not last and self._is_full(data):
                 overflow = self._ended = self._gone = True
             else:
                 self._waiting.append(Event(self._seq, data, last))
@@ -61,10 +71,16 @@ class LocalStream:
             self._on_overflow()
             raise ConnectionClosed("the client reads too slowly")
 
+    def _is_full(self, data: bytes) -> bool:
+        return len(self._waiting) >= self._settings.stream_buffer_events or self._bytes + len(data) > max(
+            self._settings.stream_buffer_bytes, len(data)
+        )
+
     def read(self) -> list[Event]:
         with self._lock:
             events, self._waiting = self._waiting, []
             self._bytes = 0
+            self._room.notify_all()
             return events
 
     @property
@@ -81,6 +97,7 @@ class LocalStream:
         with self._lock:
             self._ended = self._gone = True
             self._waiting = []
+            self._room.notify_all()
 
     def detach_reader(self) -> None:
         """There is nothing to resume, so nothing to come back to."""
@@ -107,7 +124,7 @@ class EventIterator:
     ) -> None:
         """``stream_id`` gives events their ids; ``on_close`` learns whether the stream came to its end.
 
-        ``pull`` is called before each read, to fetch what comes from elsewhere.
+        ``pull`` is called when there is nothing to read, to fetch what comes from elsewhere.
         """
         self._reader = reader
         self._wake = wake
@@ -137,9 +154,11 @@ class EventIterator:
             if self._closed:
                 return None
             self._wake.clear()
-            if self._pull is not None:
-                self._pull()
             events = self._reader.read()
+            if not events and self._pull is not None:
+                # Behind what is there already, so that what it fetches finds room.
+                self._pull()
+                events = self._reader.read()
             if events:
                 self._finished = events[-1].last
                 return b"".join(self._encode(event) for event in events)

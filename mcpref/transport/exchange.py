@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..errors import InternalError, ProtocolError
-from ..headers import HeaderName
+from ..headers import HeaderName, check_header_name
 from ..jsonrpc import ErrorResponse, Request, encode
 from ..server.context import Auth
 from ..versions import LATEST_LEGACY, parse_version
@@ -71,6 +71,16 @@ class Exchange:
         self.start_response(f"{status} {REASONS.get(status, 'Status')}", lines)
         return [body] if body else []
 
+    def nothing(self) -> Iterable[bytes]:
+        """The end of a request that gets no answer: an event stream without an event.
+
+        Spec: 2025-03-26..2025-11-25 basic/transports#sending-messages-to-the-server a request MUST be answered by
+        JSON or a stream, and only a stream may be empty
+        """
+        lines = [("Content-Type", SSE), ("Content-Length", "0"), *self.extra_headers(None)]
+        self.start_response("200 OK", lines)
+        return []
+
     def stream(self, body: EventIterator, headers: Mapping[str, str] | None = None) -> Iterable[bytes]:
         """A response that is an event stream."""
         lines = [
@@ -116,7 +126,8 @@ def preflight(exchange: Exchange) -> Iterable[bytes]:
     Names of ``Mcp-Param-*`` headers are not known beforehand, so what was asked for is allowed.
     """
     asked = exchange.environ.get("HTTP_ACCESS_CONTROL_REQUEST_HEADERS", "")
-    allowed = ", ".join(name.strip() for name in asked.split(",") if name.strip().replace("-", "").isalnum())
+    names = (name.strip() for name in asked.split(","))
+    allowed = ", ".join(name for name in names if check_header_name(name) is None)
     return exchange.respond(
         204,
         headers={

@@ -54,6 +54,7 @@ class HttpStreamContext(RequestContext):
         "listening",
         "modern",
         "multiprocess",
+        "patience",
         "reader",
         "stream_refused",
         "token",
@@ -91,6 +92,8 @@ class HttpStreamContext(RequestContext):
         self.multiprocess = multiprocess
         self.wake = threading.Event()
         """Set whenever the host's thread should look again."""
+        self.patience = runtime.settings.send_timeout
+        """How long to wait for room in the stream: 0 where the handler's thread is the one that would send."""
         self.writer: StreamWriter | None = None
         self.reader: StreamReader | None = None
         self.token: CancellationToken | None = None
@@ -190,13 +193,15 @@ class HttpStreamContext(RequestContext):
                 "this call streams, and the request's Accept header excludes text/event-stream"
             )
         if not self._sid:
-            stream = LocalStream(self.wake.set, self._runtime.settings, self._overflow)
+            stream = LocalStream(
+                self.wake.set, self._runtime.settings, self._overflow, patience=self.patience
+            )
             self.writer = self.reader = stream
             return
         # Spec: 2025-11-25 basic/transports#sending-messages-to-the-server SHOULD begin with an id and no data
         first = b"" if self.version.features.priming_event else None
         self.writer, self.reader = self._runtime.seams.streams.create(
-            self._sid, first, self._epitaph(), self.wake.set
+            self._sid, first, self._epitaph(), self.wake.set, patience=self.patience
         )
 
     def _overflow(self) -> None:
@@ -287,7 +292,7 @@ class HttpStreamContext(RequestContext):
             if pending.failed:
                 raise ConnectionClosed("the session has ended")
             if token is not None and token.cancelled:
-                raise RequestCancelled("the client cancelled the request that waited for this answer")
+                raise RequestCancelled("the request that waited for this answer was cancelled")
             if deadline.expired:
                 raise RequestTimeout(f"the client did not answer within {timeout:g} seconds")
             if self.writer.unread_for() > self._runtime.settings.resume_within:

@@ -17,9 +17,8 @@ from ..errors import HTTP_STATUS, InternalError, InvalidRequest
 from ..jsonrpc import ErrorResponse, encode
 from ..server.scope import RequestScope
 from .event_stream import PROBE_INTERVAL, EventIterator
-from .exchange import RETRY_AFTER, SSE, Exchange, busy
+from .exchange import RETRY_AFTER, Exchange, busy
 from .http_context import HttpStreamContext
-from .http_request import HttpRefusal
 from .long_streams import ListenResponse
 from .probes import make_probe
 
@@ -42,6 +41,7 @@ def run(app: McpApp, exchange: Exchange, ctx: HttpStreamContext, scope: RequestS
         runtime.stop_running(exchange.principal)
 
     if not app.server.catalog.takes_context(scope.method, scope.request_message.params or {}):
+        ctx.patience = 0.0  # a middleware may send something, and nobody drains it before this thread does
         try:
             _dispatch(app, ctx, scope)
         finally:
@@ -91,14 +91,16 @@ def _answer(app: McpApp, exchange: Exchange, ctx: HttpStreamContext, scope: Requ
     if ctx.stream_refused:
         body = ctx.final or encode(ErrorResponse(scope.request_id, InvalidRequest("not acceptable")))
         return exchange.respond(406, body)
-    if not ctx.streaming and ctx.done and ctx.final is not None and exchange.takes_json:
+    if not ctx.streaming and ctx.done and ctx.final is not None:
         status = HTTP_STATUS.get(ctx.error_code, 200) if ctx.modern else 200
-        return exchange.respond(status, ctx.final)
+        # What has a status of its own is told by it, also to a client that wanted a stream.
+        if exchange.takes_json or status != 200:
+            return exchange.respond(status, ctx.final)
     if not ctx.streaming and ctx.done and ctx.final is not None:
         ctx.stream_final()
     if not ctx.streaming:
         # Cancelled: by its disconnect (nobody reads this), or by a legacy client, to whom the stream just ends.
-        return exchange.respond(200 if ctx.accepts_sse else 202, kind=SSE)
+        return exchange.nothing()
     assert ctx.reader is not None
     assert ctx.writer is not None
     runtime = exchange.runtime
@@ -129,7 +131,8 @@ def _listen(app: McpApp, exchange: Exchange, ctx: HttpStreamContext, scope: Requ
         return exchange.respond(HTTP_STATUS.get(code, 200), app.server.encode(answer))
     app.server.release(scope)
     if not ctx.accepts_sse:
-        raise HttpRefusal(406, "a listen stream needs an Accept header that admits text/event-stream")
+        refusal = InvalidRequest("a listen stream needs an Accept header that admits text/event-stream")
+        return exchange.respond(406, encode(ErrorResponse(scope.request_id, refusal)))
     runtime = exchange.runtime
     response = ListenResponse(runtime, ctx.listening, exchange.principal)
     if not response.enter():

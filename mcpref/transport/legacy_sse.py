@@ -80,7 +80,9 @@ class _SseConnection(LongStream):
         super().__init__(runtime, principal)
         self.id = secrets.token_hex(32)
         self.principal = principal
-        self.bytes = _SseBytes(LocalStream(self.wake.set, runtime.settings, lambda: None))
+        self.bytes = _SseBytes(
+            LocalStream(self.wake.set, runtime.settings, patience=runtime.settings.send_timeout)
+        )
         self.connection = StdioConnection(runtime.server, self.bytes)
 
     def start(self) -> None:

@@ -7,12 +7,15 @@ changes by themselves, and end when the server closes: a listen stream with the 
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
+from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from ..errors import ConnectionClosed
-from ..jsonrpc import Response, encode
-from ..server.push import ListenStream, legacy_notification
+from ..jsonrpc import Notification, Response, encode
+from ..server.push import Change, ListenStream, legacy_notification
 from ..server.state import ConnectionState
 from .event_stream import EventIterator, LocalStream
 from .seams import Gone, StreamReader, StreamWriter
@@ -50,35 +53,28 @@ class ListenResponse(LongStream):
     def __init__(self, runtime: Runtime, stream: ListenStream, principal: str | None) -> None:
         super().__init__(runtime, principal)
         self._listen = stream
-        self._events = LocalStream(self.wake.set, runtime.settings, self._too_slow)
+        self._events = LocalStream(self.wake.set, runtime.settings)
 
     def iterator(self, probe: Probe | None, on_close: Callable[[bool], None]) -> EventIterator:
         """The body; the acknowledgement is already in it."""
-        changes = self._runtime.server.changes.follow(None, False, self.wake.set)
+        settings = self._runtime.settings
+        feed = _Feed(self._runtime, self.wake.set, self._listen.notification, self._events.append)
         # Spec: 2026-07-28 basic/patterns/subscriptions#acknowledgment MUST be the first message
         self._events.append(encode(self._listen.acknowledgement()))
+        end = monotonic() + settings.stream_max_age
 
         def pull() -> None:
-            for change in changes.read():
-                notification = self._listen.notification(change)
-                if notification is not None:
-                    self._events.append(encode(notification))
-            if changes.overflowed:
-                self._events.close()
+            feed.pull()
+            if feed.overflowed or monotonic() >= end:
+                self.shut_down()
 
         def closed(finished: bool) -> None:
-            changes.close()
+            feed.close()
             self.leave()
             on_close(finished)
 
         return EventIterator(
-            self._events,
-            self.wake,
-            self._runtime.settings,
-            probe=probe,
-            on_close=closed,
-            pull=lambda: _quietly(pull),
-            max_age=self._runtime.settings.stream_max_age,
+            self._events, self.wake, settings, probe=probe, on_close=closed, pull=lambda: _quietly(pull)
         )
 
     def shut_down(self) -> None:
@@ -89,9 +85,6 @@ class ListenResponse(LongStream):
         result = self._runtime.server.finish_listen(self._listen)
         _quietly(lambda: self._events.append(encode(Response(self._listen.id, result)), last=True))
 
-    def _too_slow(self) -> None:
-        self.wake.set()
-
 
 class StandaloneStream(LongStream):
     """What a GET opens: messages of a session that belong to no request, and streams that are resumed.
@@ -99,9 +92,17 @@ class StandaloneStream(LongStream):
     Spec: 2025-03-26..2025-11-25 basic/transports#listening-for-messages-from-the-server
     """
 
-    def __init__(self, runtime: Runtime, state: ConnectionState, principal: str | None) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        state: ConnectionState,
+        principal: str | None,
+        look_again: Callable[[], ConnectionState | None],
+    ) -> None:
+        """``look_again`` gives the session's state as it is now; None if it has ended."""
         super().__init__(runtime, principal)
         self._state = state
+        self._look_again = look_again
         self._writer: StreamWriter | None = None
         self._reader: StreamReader | None = None
 
@@ -111,29 +112,7 @@ class StandaloneStream(LongStream):
             sid, b"" if priming else None, b"", self.wake.set, standalone=True
         )
         self._writer, self._reader = writer, reader
-        changes = self._runtime.server.changes.follow(None, False, self.wake.set)
-
-        def pull() -> None:
-            for change in changes.read():
-                notification = legacy_notification(change, self._state)
-                if notification is not None:
-                    writer.append(encode(notification))
-
-        def closed(finished: bool) -> None:
-            changes.close()
-            self.leave()
-
-        return EventIterator(
-            reader,
-            self.wake,
-            self._runtime.settings,
-            stream_id=writer.id,
-            probe=probe,
-            on_close=closed,
-            pull=lambda: _quietly(pull),
-            comment_first=not priming,
-            max_age=self._runtime.settings.stream_max_age,
-        )
+        return self._iterator(reader, writer.id, writer.append, probe, comment_first=not priming)
 
     def resume(self, sid: str, last_event_id: str, probe: Probe | None) -> EventIterator | None:
         """Carry on where a client left off; None if it was never there, or not in this session.
@@ -147,16 +126,49 @@ class StandaloneStream(LongStream):
         if reader is None:
             return None
         self._reader = reader
+        post = partial(self._runtime.seams.streams.post, sid) if reader.standalone else None
+        return self._iterator(reader, stream_id, post, probe, comment_first=True)
+
+    def _iterator(
+        self,
+        reader: StreamReader,
+        stream_id: str,
+        post: Callable[[bytes], object] | None,
+        probe: Probe | None,
+        *,
+        comment_first: bool,
+    ) -> EventIterator:
+        """The body. A stream that belongs to no request follows the changes: ``post`` adds to it."""
+        feed = None if post is None else _Feed(self._runtime, self.wake.set, self._notification, post)
+
+        def pull() -> None:
+            if feed is not None:
+                feed.pull()
+                if feed.overflowed:
+                    reader.detach()  # the client comes back
+
+        def closed(finished: bool) -> None:
+            if feed is not None:
+                feed.close()
+            self.leave()
+
         return EventIterator(
             reader,
             self.wake,
             self._runtime.settings,
             stream_id=stream_id,
             probe=probe,
-            on_close=lambda finished: self.leave(),
-            comment_first=True,
+            on_close=closed,
+            pull=lambda: _quietly(pull),
+            comment_first=comment_first,
             max_age=self._runtime.settings.stream_max_age,
         )
+
+    def _notification(self, change: Change) -> Notification | None:
+        if not self._state.initialized:
+            # A client may open the stream before its `notifications/initialized` is through.
+            self._state = self._look_again() or self._state
+        return legacy_notification(change, self._state)
 
     def shut_down(self) -> None:
         if self._writer is not None:
@@ -164,6 +176,40 @@ class StandaloneStream(LongStream):
         elif self._reader is not None:
             self._reader.detach()
         self.wake.set()
+
+
+class _Feed:
+    """A stream's place in the feed of changes: hands on what concerns it, as much as there is room for."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        wake: Callable[[], None],
+        render: Callable[[Change], Notification | None],
+        post: Callable[[bytes], object],
+    ) -> None:
+        self._changes = runtime.server.changes.follow(None, False, wake)
+        self._room = runtime.settings.stream_buffer_events
+        self._render = render
+        self._post = post
+        self._waiting: deque[Change] = deque()
+
+    @property
+    def overflowed(self) -> bool:
+        return self._changes.overflowed
+
+    def pull(self) -> None:
+        """Called when everything was sent, so the whole buffer is free."""
+        self._waiting.extend(self._changes.read())
+        posted = 0
+        while self._waiting and posted < self._room:
+            notification = self._render(self._waiting.popleft())
+            if notification is not None:
+                self._post(encode(notification))
+                posted += 1
+
+    def close(self) -> None:
+        self._changes.close()
 
 
 def _quietly(step: Callable[[], None]) -> None:

@@ -29,6 +29,8 @@ Task: TypeAlias = Callable[[], None]
 
 #: How long the queue may stand still before more workers are woken.
 STALL: Final = 0.001
+#: Workers woken at the first look that finds the queue standing still.
+FIRST_GROWTH: Final = 8
 #: Looks at an empty queue before the watcher goes to sleep; while it watches, submitting wakes nobody for it.
 IDLE_LOOKS: Final = 50
 #: A worker that had nothing to do for so long ends.
@@ -214,7 +216,7 @@ class WorkerPool:
         taken = 0
         added = 0
         looks = 0
-        grow = 1
+        grow = FIRST_GROWTH
         while True:
             sleep(STALL)
             woken: list[_Worker] = []
@@ -229,7 +231,7 @@ class WorkerPool:
                     if self._closed:
                         return  # whoever is awake does what is left
                     looks += 1
-                    grow = 1
+                    grow = FIRST_GROWTH
                     if looks > IDLE_LOOKS:
                         self._watching = False
                 else:

@@ -72,7 +72,10 @@ class Sessions(Protocol):
         subscribe: str | None = None,
         unsubscribe: str | None = None,
     ) -> bool:
-        """Change one, atomically; False if it has ended: an ended session never comes back."""
+        """Change one, atomically; False if it has ended: an ended session never comes back.
+
+        Without a change it only tells, and does not start the idle time anew.
+        """
 
     def subscribed(self, sid: str, uri: str) -> bool: ...
 
@@ -95,6 +98,10 @@ class StreamReader(Protocol):
     def closed(self) -> bool:
         """Nothing more will come here: the stream has ended, or another reader has taken over."""
 
+    @property
+    def standalone(self) -> bool:
+        """Whether the stream was opened by a GET, and not by a request."""
+
     def read(self) -> list[Event]:
         """What has come since the last call. Never waits."""
 
@@ -109,7 +116,10 @@ class StreamWriter(Protocol):
     def id(self) -> str: ...
 
     def append(self, data: bytes, last: bool = False) -> None:
-        """Add an event. Raises `Gone` when the session has ended."""
+        """Add an event. Raises `Gone` when the session has ended.
+
+        While the reader lags behind and there is no room, waits, for as long as the stream's ``patience`` says.
+        """
 
     def detach_reader(self) -> None:
         """Close the connection, not the stream: the client is to come back and resume."""
@@ -125,7 +135,14 @@ class Streams(Protocol):
     """Event streams of sessions, and what is needed to resume them. Their ids on the wire: ``<stream>.<seq>``."""
 
     def create(
-        self, sid: str, first: bytes | None, epitaph: bytes, wake: Wake, *, standalone: bool = False
+        self,
+        sid: str,
+        first: bytes | None,
+        epitaph: bytes,
+        wake: Wake,
+        *,
+        standalone: bool = False,
+        patience: float = 0.0,
     ) -> tuple[StreamWriter, StreamReader]:
         """A new stream with its reader. ``first`` is its first event, if it has one before anything happens.
 

@@ -1,6 +1,7 @@
 """SessionManager: the sessions of one process, behind the `Sessions` seam; SessionState: one, as a request sees it.
 
 The lock guards the table and the stamps, and is held for dict work only. Ending a session calls back outside it.
+``is_busy`` is asked under it and takes the locks of other tables, none of which is ever held on the way here.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _ID_BYTES: Final = 32
 
 
 class _Entry:
-    __slots__ = ("busy", "session", "stamp", "subscriptions")
+    __slots__ = ("session", "stamp", "subscriptions")
 
     def __init__(self, session: Session, stamp: float) -> None:
         self.session = session
@@ -192,6 +193,9 @@ class SessionState(ConnectionState):
 
     def track(self, request_id: RequestId, token: CancellationToken) -> bool:
         self._done[request_id] = self._cancels.track(self.session.id, cancel_key(request_id), token.cancel)
+        if not self._sessions.update(self.session.id):
+            # It ended after it was opened for this request, so whoever ended it may not have found the request.
+            token.cancel("the session has ended")
         return super().track(request_id, token)
 
     def untrack(self, request_id: RequestId, token: CancellationToken) -> None:

@@ -38,7 +38,7 @@ from ..jsonrpc import Batch, ErrorResponse, Notification, Request, Response, dec
 from ..meta import MetaKey, RequestMeta
 from ..server.context import Auth
 from ..server.core import McpServer
-from ..server.inbound import check_required_meta
+from ..server.inbound import check_required_meta, is_modern_request
 from ..server.state import ConnectionState, ServerMode
 from ..settings import Settings
 from ..versions import LATEST_LEGACY, MODERN_VERSIONS, ProtocolVersion, is_modern, parse_version
@@ -69,6 +69,8 @@ Principal: TypeAlias = Callable[[Environ], Auth | str | None]
 #: What a request without a version header speaks, where nothing else tells.
 #: Spec: 2025-06-18..2025-11-25 basic/transports#protocol-version-header SHOULD assume 2025-03-26
 _UNSTATED: Final = ProtocolVersion.V2025_03_26
+#: The state of a client of whom nothing is known. Read only.
+_NOBODY: Final = ConnectionState()
 
 
 class McpApp:
@@ -152,6 +154,9 @@ class McpApp:
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         exchange = Exchange(environ, start_response, self.runtime)
+        if not environ.get("wsgi.multithread", True):
+            # One request at a time: whoever waited for another would wait for ever, whatever we were told.
+            exchange.runtime.budget.threads = 1
         try:
             return self._serve(exchange)
         except HttpRefusal as refusal:
@@ -210,6 +215,10 @@ class McpApp:
             message = decode(read_body(exchange.environ, self.settings))
         except ProtocolError as error:
             return exchange.error(400, error)
+        if not isinstance(message, Request):
+            # Spec: 2025-06-18..2025-11-25 basic/transports#protocol-version-header MUST answer 400
+            # A request is judged by what it says of its version itself.
+            self._check_version_header(exchange)
         match message:
             case Request():
                 return self._on_request(exchange, message)
@@ -222,11 +231,20 @@ class McpApp:
             case Response() | ErrorResponse():
                 return self._on_reply(exchange, message)
 
+    def _check_version_header(self, exchange: Exchange) -> None:
+        header = exchange.version_header
+        if header is not None and parse_version(header) is None:
+            raise HttpRefusal(400, UnsupportedProtocolVersion(header, MODERN_VERSIONS))
+
     def _on_request(self, exchange: Exchange, request: Request) -> Iterable[bytes]:
         meta = RequestMeta.from_params(request.params)
         header = exchange.version_header
         # Spec: 2026-07-28 basic/versioning#compatibility-matrix
-        if MetaKey.PROTOCOL_VERSION in meta.raw or header in MODERN_VERSIONS:
+        modern = MetaKey.PROTOCOL_VERSION in meta.raw or header in MODERN_VERSIONS
+        if not modern and header is None and exchange.session_id is None:
+            # Of no session, so nobody has shaken hands: an incomplete modern request learns what it lacks.
+            modern = is_modern_request(request, meta, _NOBODY)
+        if modern:
             return self._on_modern(exchange, request, meta)
         if header is not None and parse_version(header) is None:
             error = UnsupportedProtocolVersion(header, MODERN_VERSIONS)
@@ -380,15 +398,16 @@ class McpApp:
     # ---- GET and DELETE (legacy) ----------------------------------------------------------------------
 
     def _get_or_delete(self, exchange: Exchange, method: str) -> Iterable[bytes]:
+        self._check_version_header(exchange)
         header = exchange.version_header
-        if header is not None and parse_version(header) is None:
-            raise HttpRefusal(400, UnsupportedProtocolVersion(header, MODERN_VERSIONS))
         stateless = self.server.mode is ServerMode.STATELESS
         modern = header is not None and is_modern(ProtocolVersion(header))
         if method not in ("GET", "DELETE") or stateless or modern:
             # Spec: 2026-07-28 basic/transports/streamable-http#earlier-streamable-http-revisions SHOULD be 405
             allowed = "POST" if stateless or modern else "GET, POST, DELETE"
             raise HttpRefusal(405, f"{method[:20]} is not served here", {"Allow": allowed})
+        if method == "GET" and not exchange.takes_sse:
+            raise HttpRefusal(406, "the Accept header must admit text/event-stream")
         session = self.session(exchange)
         assert session is not None
         if method == "DELETE":
@@ -397,11 +416,14 @@ class McpApp:
         return self._get(exchange, session)
 
     def _get(self, exchange: Exchange, session: Session) -> Iterable[bytes]:
-        if not exchange.takes_sse:
-            raise HttpRefusal(406, "the Accept header must admit text/event-stream")
         runtime = exchange.runtime
         state = self.state(exchange, session)
-        stream = StandaloneStream(runtime, state, exchange.principal)
+
+        def look_again() -> ConnectionState | None:
+            current = runtime.seams.sessions.open(session.id, session.principal)
+            return None if current is None else self.state(exchange, current)
+
+        stream = StandaloneStream(runtime, state, exchange.principal, look_again)
         if not stream.enter():
             raise HttpRefusal(503, InternalError(runtime.budget.remedy), RETRY_AFTER)
         probe = make_probe(exchange.environ)

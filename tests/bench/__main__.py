@@ -7,7 +7,10 @@ does meanwhile falls on both. Exits 0 unless something broke: figures are printe
 from __future__ import annotations
 
 import argparse
+import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from tests.interop.environments import SDK1, SDK2, Environment, EnvironmentFailed
@@ -19,11 +22,34 @@ from .report import Row, as_json, render
 PEERS = Path(__file__).parent / "peers"
 HERE = Path(sys.executable)
 
-MCPREF = Target("mcpref", "mcpref", HERE, PEERS / "mcpref_server.py", "from mcpref import McpServer")
+ROOT = Path(__file__).resolve().parents[2]
 STUB = Target("stub", "stub", HERE, PEERS / "stub_server.py", "import os")
 
 FULL = Plan(rounds=5, seconds=0.8)
 QUICK = Plan(rounds=2, seconds=0.3)
+
+
+def mcpref() -> Target:
+    """The checkout as users get it: installed from a wheel, in an environment of its own.
+
+    An editable install would not do: its import hook costs what no user pays.
+    """
+    directory = ROOT / ".venv-bench"
+    python = directory / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(directory)], check=True)
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    with tempfile.TemporaryDirectory() as copy:
+        # Built from a copy: setuptools leaves a build directory where it works.
+        for name in ("mcpref", "setup.cfg", "pyproject.toml", "README.rst", "LICENSE"):
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(source, Path(copy, name), ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, copy)
+        subprocess.run([*pip, "--upgrade", copy], check=True)
+        subprocess.run([*pip, "--force-reinstall", "--no-deps", copy], check=True)
+    return Target("mcpref", "mcpref", python, PEERS / "mcpref_server.py", "from mcpref import McpServer")
 
 
 def sdk(environment: Environment, module: str, name: str) -> Target:
@@ -78,21 +104,22 @@ def main() -> int:
     if arguments.rounds:
         plan = Plan(arguments.rounds, plan.seconds)
     try:
+        ours = mcpref()
         theirs = other(arguments.against)
         measures = [row for row in MEASURES if row.key in arguments.only and supports(theirs, row)]
         # Byte code and page cache are warm for both before anything is timed.
-        for target in (MCPREF, theirs):
+        for target in (ours, theirs):
             for measure in measures:
                 if measure.key in ("cold", "import"):
                     measure.sample(target, plan)
-        rows = run(measures, plan, MCPREF, theirs)
+        rows = run(measures, plan, ours, theirs)
         ceiling = driver_ceiling(STUB, plan) if "call" in arguments.only else {}
     except (PeerFailed, EnvironmentFailed) as error:
         print(f"\nbroken: {error}", file=sys.stderr)
         return 1
-    print(render(rows, MCPREF, theirs, ceiling))
+    print(render(rows, ours, theirs, ceiling))
     if arguments.json:
-        arguments.json.write_text(as_json(rows, MCPREF, theirs, plan, ceiling), encoding="utf-8")
+        arguments.json.write_text(as_json(rows, ours, theirs, plan, ceiling), encoding="utf-8")
     return 0
 
 

@@ -124,6 +124,7 @@ def test_clocks_may_differ_a_little_but_not_much(monkeypatch: pytest.MonkeyPatch
     "2026-07-28:mrtr.state-bind-principal",
     "2026-07-28:elicitation.state-user-bound",
     "2026-07-28:elicitation.same-user",
+    "2026-07-28:elicitation.state-identity-from-auth",
 )
 def test_a_state_serves_the_caller_it_was_made_for() -> None:
     server = make_server(SECRET)

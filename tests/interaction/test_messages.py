@@ -225,7 +225,7 @@ def test_both_eras_are_served_without_any_opening(server: McpServer) -> None:
         assert "resultType" not in wire.receive()["result"]
 
 
-@pytest.mark.req("2025-11-25:lifecycle.init-first", "2025-11-25:base.core-required")
+@pytest.mark.req("2025-11-25:lifecycle.operation-version", "2025-11-25:base.core-required")
 @pytest.mark.parametrize("version", LEGACY)
 def test_the_handshake_is_seen_by_the_very_next_line(server: McpServer, version: str) -> None:
     """Both lines are sent at once; the second is served under the version that the first one agreed on."""

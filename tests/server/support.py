@@ -11,13 +11,11 @@ from mcpref.jsonrpc import ErrorResponse, Notification, Request, RequestId, Resp
 from mcpref.meta import MetaKey
 from mcpref.server.state import ConnectionState
 from mcpref.versions import LATEST_LEGACY, is_modern, parse_version
+from tests.threads import PATIENCE as PATIENCE
 
 MODERN = "2026-07-28"
 LEGACY = [version.value for version in ProtocolVersion if not is_modern(version)]
 VERSIONS = [version.value for version in ProtocolVersion]
-
-#: How long any wait of a test may take before the test fails.
-PATIENCE = 20.0
 
 FORM: Mapping[str, Any] = {"elicitation": {}}
 EVERYTHING: Mapping[str, Any] = {

@@ -140,8 +140,8 @@ def test_every_connection_sees_the_same_list(method: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize(("method", "kind"), LISTS)
-def test_a_client_cannot_change_what_the_next_one_sees(method: str, kind: str) -> None:
-    """In-process callers get the server's own objects on no account."""
+def test_a_modern_answer_leaves_no_trace_in_a_legacy_one(method: str, kind: str) -> None:
+    """Both are made from what the server keeps, and neither may write to it."""
     server = server_with(None)
     listed = result(server, method)
     assert "resultType" in listed

@@ -238,12 +238,19 @@ def test_a_file_by_name_is_read_where_it_is_meant_to_be(tmp_path: Path) -> None:
     assert read(server, "notes://a.txt")["text"] == "text"
 
 
-@pytest.mark.req("resources.access-control")
+@pytest.mark.req(
+    "resources.access-control",
+    "2025-11-25:resources.check-permissions",
+    "2026-07-28:resources.permission-check",
+    "2026-07-28:caching.access-controls",
+    "2026-07-28:caching.scope-not-access-control",
+)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_scope_that_was_not_granted_keeps_a_resource_shut(version: str) -> None:
     server = McpServer("guarded")
-    server.resource("n://a", name="a", scopes=["read:a"], cache=CacheHint(9, "public"))(lambda: "a")
-    server.resource("m://{x}", name="m", scopes=["read:m"])(lambda x: x)
+    shared = CacheHint(60_000, "public")
+    server.resource("n://a", name="a", scopes=["read:a"], cache=shared)(lambda: "a")
+    server.resource("m://{x}", name="m", scopes=["read:m"], cache=shared)(lambda x: x)
     ctx = LocalContext(version, auth=Auth("ann", frozenset({"read:a"})))
     assert result(server, "resources/read", {"uri": "n://a"}, version=version, ctx=ctx)["contents"]
     error = refusal(server, "resources/read", {"uri": "m://1"}, version=version, ctx=ctx)

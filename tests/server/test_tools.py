@@ -363,12 +363,7 @@ def test_a_reference_to_the_network_is_never_followed(monkeypatch: pytest.Monkey
 # ---- Access -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.req(
-    "tools.access-control",
-    "2026-07-28:caching.access-controls",
-    "2026-07-28:caching.scope-not-access-control",
-    "2026-07-28:elicitation.state-identity-from-auth",
-)
+@pytest.mark.req("tools.access-control")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_scope_that_was_not_granted_keeps_a_tool_shut(version: str) -> None:
     server = McpServer("guarded")

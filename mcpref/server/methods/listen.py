@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...errors import InvalidRequest
 from ...subscriptions import SubscriptionFilter
 from ..push import ListenStream
 
@@ -25,6 +26,9 @@ def listen(server: McpServer, scope: RequestScope, params: Mapping[str, Any]) ->
 
     Spec: 2026-07-28 basic/patterns/subscriptions#acknowledgment
     """
+    if scope.request_id == "":
+        # Every notification of the stream carries the id, and an empty one tells nobody anything.
+        raise InvalidRequest("subscriptions/listen needs an id that is not empty")
     wanted = SubscriptionFilter.parse(params)
     scope.open_stream(
         ListenStream(scope.request_id, wanted.honored(server.catalog.capabilities), scope.token)
