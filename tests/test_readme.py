@@ -341,6 +341,31 @@ def test_blueprint(version: str) -> None:
         assert text_of(client.call_tool("billing_invoice", {"number": 7})) == "Invoice 7"
 
 
+@covers("wsgi")
+@pytest.mark.parametrize(("user", "said"), [("ada", "ada"), (None, "nobody")])
+def test_wsgi(user: str | None, said: str) -> None:
+    from werkzeug.test import Client
+
+    app = run("wsgi")["app"]
+    client = Client(app)
+    meta = {MetaKey.PROTOCOL_VERSION: "2026-07-28", MetaKey.CLIENT_CAPABILITIES: {}}
+    message = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "whoami", "arguments": {}, "_meta": meta},
+    }
+    headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "whoami"}
+    environ = {} if user is None else {"REMOTE_USER": user}
+    base = "http://mcp.example.com"
+    response = client.post("/mcp", base, json=message, headers=headers, environ_overrides=environ)
+    assert response.status_code == 200
+    assert response.json is not None
+    assert response.json["result"]["content"][0]["text"] == said
+    assert client.post("/mcp", "http://localhost", json=message, headers=headers).status_code == 403
+    assert app.close()
+
+
 @covers("ask")
 @pytest.mark.parametrize("version", ERAS)
 @pytest.mark.parametrize("style", [{"tone": "dry"}, {"tone": "dry", "words": 9}, None])
