@@ -9,7 +9,7 @@
         ResourceNotFound, NotInitialized, UrlElicitationRequired        (each older than 2026-07-28)
       PeerError          an error response we *received*, verbatim
       LocalError         never has a code: nobody sent it and nobody will receive it
-        ConnectionClosed, RequestTimeout, RequestCancelled, NoBackChannel, Busy, InvalidAnswer,
+        ConnectionClosed, RequestTimeout, RequestCancelled, Busy, InvalidAnswer,
         LocalProtocolError
       ToolError          raised by a tool: becomes a result with ``isError``, not an error response
 
@@ -234,10 +234,6 @@ class RequestTimeout(LocalError):
 
 class RequestCancelled(LocalError):
     """The client cancelled the request that this handler serves."""
-
-
-class NoBackChannel(LocalError):
-    """This request offers no way to ask the client something while it runs."""
 
 
 class Busy(LocalError):

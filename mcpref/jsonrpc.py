@@ -11,6 +11,7 @@ NaN, Infinity, 1e999    `ParseError`: no JSON number, or none that can be sent o
 a duplicate key         `InvalidRequest`: two readers could see two different messages
 a lone surrogate        kept, and sent on as the escape it came as
 nesting over 100        `InvalidRequest`
+over 200,000 brackets   `InvalidRequest`: far more to build than to send
 over 4,300 digits       `ParseError` (the limit of Python's own integer parser)
 ``id`` of a request     a string or an integer; ``1``, ``"1"``, ``1.0`` and ``true`` are never confused
 =====================  =======================================================================
@@ -33,6 +34,10 @@ Params: TypeAlias = dict[str, Any]
 
 #: Deepest nesting of arrays and objects that is accepted.
 MAX_DEPTH: Final = 100
+#: Most arrays and objects in one message: each costs far more memory and time than the two bytes it is written with.
+MAX_CONTAINERS: Final = 200_000
+#: Most messages in one batch.
+MAX_BATCH: Final = 100
 
 
 @dataclass(slots=True)
@@ -91,6 +96,8 @@ def decode(data: bytes) -> Message | Batch:
         # JSON-RPC: 6 an empty array is an invalid request
         if not value:
             raise InvalidRequest("the batch is empty")
+        if len(value) > MAX_BATCH:
+            raise InvalidRequest(f"the batch has {len(value)} messages; at most {MAX_BATCH} are accepted")
         return Batch([_entry(item) for item in value])
     return parse_message(value)
 
@@ -104,6 +111,10 @@ def _entry(value: object) -> Message | ProtocolError:
 
 def parse_json(data: bytes) -> Any:
     """Strict JSON, as the table above says."""
+    # Counting brackets is one pass in C; brackets in strings count too, which an honest message can afford.
+    brackets = data.count(b"{") + data.count(b"[")
+    if brackets > MAX_CONTAINERS:
+        raise InvalidRequest(f"too many arrays and objects: at most {MAX_CONTAINERS} are accepted")
     try:
         # Strict UTF-8 first: json.loads would guess UTF-16 and UTF-32 from the first bytes.
         # Spec: 2025-03-26..2025-11-25 basic/transports MUST be UTF-8
@@ -119,8 +130,8 @@ def parse_json(data: bytes) -> Any:
         raise _invalid(str(error), _readable_id(data)) from None
     except ValueError as error:
         raise ParseError(f"not a JSON number that can be read: {str(error)[:80]}") from None
-    # Counting brackets is one pass in C and clears nearly every message; only the rest is walked.
-    if data.count(b"{") + data.count(b"[") > MAX_DEPTH and _depth_exceeds(value, MAX_DEPTH):
+    # Nearly every message is cleared by its number of brackets; only the rest is walked.
+    if brackets > MAX_DEPTH and _depth_exceeds(value, MAX_DEPTH):
         raise _invalid(f"nested too deeply: at most {MAX_DEPTH} levels are accepted", _readable_id(data))
     return value
 

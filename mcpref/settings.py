@@ -53,6 +53,9 @@ class Settings:
     max_streams_principal: int = 4
     """Streams that one authenticated caller may keep open."""
 
+    queue_patience: float = 1.0
+    """How long a call may wait for a free worker before it gets 503."""
+
     # HTTP: times and streams
 
     body_deadline: float = 10.0
@@ -68,7 +71,8 @@ class Settings:
     stream_buffer_bytes: int = 1024 * 1024
     """The same in bytes; also what is kept of a stream to resume it."""
     send_timeout: float = 20.0
-    """How long a handler waits for a client that reads slowly, before its stream is ended."""
+    """How long a handler, or one write where the host shows the connection, waits for a client that reads slowly,
+    before its stream is ended."""
     resume_within: float = 10.0
     """How long a handler that waits for an answer lets its client be away before it gives up."""
     retry_ms: int | None = None
@@ -77,6 +81,8 @@ class Settings:
     """Ended streams that are kept so that they can be resumed."""
     replay_age: float = 3600.0
     """For how long they are kept."""
+    replay_bytes: int = 10 * 1024 * 1024
+    """What all streams of legacy sessions may hold together; past that the longest unread are forgotten."""
 
     # HTTP: sessions (legacy)
 
@@ -86,6 +92,9 @@ class Settings:
     """Sessions at one time; then the longest idle one goes, and if all are in use, new ones are refused."""
 
     def __post_init__(self) -> None:
+        for name in ("allowed_hosts", "allowed_origins"):
+            if isinstance(getattr(self, name), str):
+                raise TypeError(f"Settings.{name} takes a tuple of names, as in ('example.com',)")
         for name in (
             "max_message",
             "workers",

@@ -12,7 +12,6 @@ sees. `RecordingContext` calls a handler without any server at all.
 
 from __future__ import annotations
 
-import itertools
 import os
 import queue
 import threading
@@ -119,7 +118,6 @@ class Peer:
         self._reader = threading.Thread(
             target=self._channel.read_loop, name="mcpref-peer-reader", daemon=True
         )
-        self._own_ids = itertools.count(1)
         self._reader.start()
 
     # ---- Calls ----------------------------------------------------------------------------------------
@@ -265,6 +263,10 @@ class Peer:
                 answer = Response(request.id, dict(callback(request.params or {})))
         except PeerError as error:
             answer = ErrorResponse(request.id, ReceivedError(error.code, error.message, error.data))
+        except Exception as error:
+            # The server's handler learns of it at once, and the test sees it in what the handler makes of it.
+            text = f"the test's callback for {request.method} failed: {type(error).__name__}: {error}"
+            answer = ErrorResponse(request.id, ReceivedError(-32603, text))
         try:
             self._channel.write(encode(answer))
         except ConnectionClosed:

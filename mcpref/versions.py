@@ -16,7 +16,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-Era = Literal["legacy", "modern"]
 Sender = Literal["client", "server"]
 
 

@@ -16,6 +16,10 @@ _STRING: Final[frozenset[type]] = frozenset({str})
 _NUMBER: Final[frozenset[type]] = frozenset({int, float})
 
 
+#: Powers of ten that a decimal number may have.
+MAX_EXPONENT: Final = 400
+
+
 def decode_str(value: Any) -> str:
     if isinstance(value, str):
         return value
@@ -165,6 +169,9 @@ def _decimal() -> Codec:
             raise DecodeError(f"{shorten(value)} is not a decimal number") from None
         if not result.is_finite():
             raise DecodeError(f"{shorten(value)} is not a finite number")
+        # A few characters can name a number with billions of digits, and whoever computes with it writes them out.
+        if abs(result.adjusted()) > MAX_EXPONENT or len(result.as_tuple().digits) > MAX_EXPONENT:
+            raise DecodeError(f"{shorten(value)} is out of range")
         return result
 
     return Codec(

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..mrtr import check_retry_params
-from .rounds import ended_by_ask, open_rounds
+from .responses import InputRequired, ToolResponse
+from .rounds import ended_by_ask, ended_by_return, open_rounds
 
 if TYPE_CHECKING:
     from .core import McpServer
@@ -28,14 +29,14 @@ def invoke(
     kwargs: Mapping[str, Any],
     context: str,
 ) -> Any:
-    """Call ``fn``; the result is an `InputNeeded` if it asked the client and the round is over.
+    """Call ``fn``; the result is an `InputNeeded` if it needs input of the client's, and the round is over.
 
-    The unwinding of `ask` ends here, inside whatever a framework puts around the call, so that a transaction
-    sees a function that returned.
+    The unwinding of `ask` (`RoundEnded`) ends here, inside whatever a framework puts around the call, so that a
+    transaction sees a function that returned.
     """
-    # First, because it also refuses a malformed retry.
-    if not _is_retry(scope) and context != "context":
-        return fn(*args, **kwargs)
+    retry = _is_retry(scope)  # refuses a malformed one, whether anybody will look at it or not
+    if context != "context" and not retry:
+        return _settled(server, scope, fn(*args, **kwargs))
     open_rounds(scope, server)
     try:
         value = fn(*args, **kwargs)
@@ -46,6 +47,14 @@ def invoke(
         value = None
     if scope.rounds is not None and scope.rounds.pending:
         return InputNeeded(ended_by_ask(scope, scope.rounds, server.sealer))
+    return _settled(server, scope, value)
+
+
+def _settled(server: McpServer, scope: RequestScope, value: Any) -> Any:
+    """What a function returned; what it needs, if that is what it returned."""
+    needs = value.needs if isinstance(value, ToolResponse) else value
+    if isinstance(needs, InputRequired):
+        return InputNeeded(ended_by_return(scope, needs.requests, needs.state, server.sealer))
     return value
 
 

@@ -227,7 +227,9 @@ class RequestContext(RequestInfo):
         """
         if not self.log_enabled(level):
             return
-        params: dict[str, Any] = {"level": level, "data": data}
+        from ..hints import encode_any
+
+        params: dict[str, Any] = {"level": level, "data": encode_any(data)}
         if logger:
             params["logger"] = logger
         self.send(Notification("notifications/message", params))
@@ -353,10 +355,6 @@ class RequestContext(RequestInfo):
                 "use ctx.ask(key, question), which works on every revision, "
                 "or return ToolResponse.input_required(...)"
             )
-        return self.ask_legacy(ask, timeout)
-
-    def ask_legacy(self, ask: Ask[R], timeout: float) -> R:
-        """Ask by a request of the server's, and read the answer."""
         params = self.check_askable(ask)
         return ask.parse(self.request(ask.method, params, timeout))
 
@@ -368,7 +366,7 @@ class RequestContext(RequestInfo):
             params = ask.params(self.protocol_version)
         except LocalProtocolError as error:
             raise InvalidRequest(str(error)) from None
-        # Spec: 2025-06-18..2025-11-25 basic/lifecycle#operation MUST use negotiated capabilities only
+        # Spec: 2024-11-05..2025-11-25 basic/lifecycle#operation only negotiated capabilities are used
         if not client_declares(self.client_capabilities, ask.input_request("", self.protocol_version)):
             raise InvalidRequest(f"the client did not declare what {ask.method} needs")
         return params

@@ -16,6 +16,7 @@ A transport with a reader thread runs `admit` there and `dispatch` on a worker; 
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
@@ -37,9 +38,8 @@ from .lifespan import AnyLifespan, Lifespan
 from .methods import HANDLERS, NOTIFICATIONS, StreamOpened
 from .push import Changes, ListenStream, MemoryChanges
 from .registry import Blueprint, ListChange, Registrar, check_icon
-from .responses import InputRequired
 from .results import finish, shape
-from .rounds import Sealer, ended_by_return, make_sealer
+from .rounds import Sealer, make_sealer
 from .scope import RequestScope
 from .state import ConnectionState, ServerMode
 
@@ -124,7 +124,7 @@ class McpServer(Registrar):
         """The state of a peer whose transport keeps none."""
         if resource_subscriptions:
             self.enable_resource_subscriptions()
-        if secret is not None:
+        if secret is not None or "MCPREF_SECRET" in os.environ:
             make_sealer(secret, self.settings)  # a bad secret is refused here, and not at the first question
 
     # ---- Configuration --------------------------------------------------------------------------------
@@ -173,6 +173,12 @@ class McpServer(Registrar):
 
     def error_handler(self, exc_type: type[E], /) -> Callable[[Callable[[E], Told]], Callable[[E], Told]]:
         """Say what an exception means to the client: return a `ToolError` or a `ProtocolError`."""
+
+        given: object = exc_type
+        if not (isinstance(given, type) and issubclass(given, Exception)):
+            raise TypeError(
+                f"{exc_type!r} is not a class of exceptions: write @server.error_handler(KeyError)"
+            )
 
         def register(fn: Callable[[E], Told]) -> Callable[[E], Told]:
             self.failures.handlers[exc_type] = fn
@@ -260,7 +266,7 @@ class McpServer(Registrar):
 
         Whoever admits must `dispatch`, or `release`.
         """
-        state = ctx.state or self.bound_state
+        state = self.state_of(ctx)
         scope = RequestScope(ctx, route(request, state, self.catalog.offer), logging_enabled=self._logging)
         # `initialize` cannot be cancelled.
         # Spec: 2024-11-05..2025-11-25 basic/utilities/cancellation#behavior-requirements
@@ -268,21 +274,28 @@ class McpServer(Registrar):
             scope.tracked = state.track(request.id, scope.token)
         return scope
 
+    def state_of(self, ctx: RequestContext) -> ConnectionState:
+        """The state of the peer; all peers whose transport keeps none share one."""
+        return ctx.state or self.bound_state
+
     def release(self, scope: RequestScope) -> None:
         """Take a request out of the in-flight table. Idempotent."""
         if scope.tracked:
-            (scope.state or self.bound_state).untrack(scope.request_id, scope.token)
+            self.state_of(scope).untrack(scope.request_id, scope.token)
             scope.tracked = False
 
     def dispatch(self, scope: RequestScope) -> Response | ErrorResponse | None:
         """Serve an admitted request. None if it was cancelled by the client, or opened a stream."""
         answer: Response | ErrorResponse
+        pid = os.getpid()
         try:
             result = self._call(scope)
             if isinstance(result, StreamOpened):
                 return None
             answer = Response(scope.request_id, self._finish(result, scope))
         except BaseException as error:  # also SystemExit: a handler does not end the process
+            if os.getpid() != pid:
+                os._exit(1)  # a child that the handler forked: the answer is its parent's to give
             answer = ErrorResponse(scope.request_id, self.failures.to_protocol_error(error, scope))
         self.release(scope)
         scope.close()
@@ -309,7 +322,7 @@ class McpServer(Registrar):
         """
         handler = NOTIFICATIONS.get(notification.method)
         if handler is not None:
-            handler(ctx.state or self.bound_state, notification.params or {})
+            handler(self.state_of(ctx), notification.params or {})
 
     def _call(self, scope: RequestScope) -> Result:
         handler = HANDLERS[scope.method]
@@ -317,12 +330,20 @@ class McpServer(Registrar):
             return handler(self, scope, scope.request_message.params or {})
 
         def innermost(request: Request, ctx: RequestContext) -> Result:
+            # Parameters may have been replaced on the way; the context is always the request's own.
+            if request is not scope.request_message:
+                scope.request_message = Request(scope.request_id, scope.method, request.params)
             return handler(self, scope, request.params or {})
 
         call: CallNext = innermost
         for fn in reversed(self._middleware):
             call = _bind(fn, call)
         return call(scope.request_message, scope)
+
+    @property
+    def has_middleware(self) -> bool:
+        """Whether code of the application runs around every request."""
+        return bool(self._middleware)
 
     def _finish(self, result: Result, scope: RequestScope) -> Result:
         version = scope.protocol_version
@@ -343,15 +364,11 @@ class McpServer(Registrar):
         cursor = params.get("cursor")
         return self.catalog.page(kind, scope.protocol_version, cursor, self.settings.page_size)
 
-    def ask_for(self, scope: RequestScope, needs: InputRequired) -> Result:
-        """The result of a handler that returned what it needs from the client."""
-        return ended_by_return(scope, needs.requests, needs.state, self.sealer)
-
     def encode(self, answer: Response | ErrorResponse) -> bytes:
         """The answer as bytes; one that has no JSON form becomes an internal error."""
         try:
             return encode(answer)
-        except (ValueError, TypeError, RecursionError) as error:
+        except Exception as error:  # a value of the application's may raise anything while it is read
             return encode(
                 ErrorResponse(answer.id, self.failures.internal_error(error, "a result has no JSON form"))
             )
@@ -375,14 +392,18 @@ class McpServer(Registrar):
         """Open every lifespan. Each transport calls it before it serves, and `close` afterwards."""
         with self._registry_lock:
             self._serving += 1
-        for span in self._lifespans:
-            span()
+        try:
+            for span in self._lifespans:
+                span()
+        except BaseException:
+            self.close()  # what is open already must not stay so
+            raise
 
     def close(self) -> None:
         """The last transport to leave closes every lifespan, the last one opened first."""
         with self._registry_lock:
-            self._serving -= 1
-            last = self._serving <= 0
+            self._serving = max(0, self._serving - 1)
+            last = self._serving == 0
         if last:
             for span in reversed(self._lifespans):
                 span.close()
@@ -434,4 +455,13 @@ def _specificity(resource: Resource) -> tuple[int, int, int, str]:
 
 
 def _bind(fn: Middleware, call_next: CallNext) -> CallNext:
-    return lambda request, ctx: fn(request, ctx, call_next)
+    def call(request: Request, ctx: RequestContext) -> Result:
+        result: object = fn(request, ctx, call_next)
+        if not isinstance(result, dict):
+            name = getattr(fn, "__qualname__", fn)
+            raise TypeError(
+                f"the middleware {name} returned {result!r:.100}, not the result of call_next(...)"
+            )
+        return result
+
+    return call

@@ -2,7 +2,7 @@
 
 Rungs, from the first to the last:
 
-1. era: a request is modern when its ``_meta`` names a protocol version, legacy otherwise
+1. era: a request is modern when its ``_meta`` has a protocol version or client capabilities, legacy otherwise
 2. modern: the required ``_meta`` fields are there (-32602), the version is served (-32022)
 3. the method exists in the revision in effect (-32601)
 4. legacy: the handshake (a second ``initialize``: -32600; work before it, if the server insists: -32002)
@@ -29,7 +29,7 @@ from .state import ConnectionState, ServerMode
 _STATEFUL_METHODS: Final = frozenset({"resources/subscribe", "resources/unsubscribe", "logging/setLevel"})
 #: Allowed before the handshake even where the server insists on it.
 _BEFORE_HANDSHAKE: Final = frozenset({"initialize", "ping"})
-_NO_PARAMS: Final[Mapping[str, Any]] = {}
+_NOTHING: Final[Mapping[str, Any]] = {}
 
 
 class Route(NamedTuple):
@@ -51,8 +51,6 @@ class Offer(NamedTuple):
     """As declared, with the members that say what each covers."""
     mode: ServerMode
     require_initialized: bool
-    extension_methods: frozenset[str] = frozenset()
-    """Methods that extensions brought; modern only."""
 
 
 def route(request: Request, state: ConnectionState, offer: Offer) -> Route:
@@ -63,14 +61,12 @@ def route(request: Request, state: ConnectionState, offer: Offer) -> Route:
     else:
         # Spec: 2024-11-05..2025-11-25 basic/lifecycle#operation
         # A stateless server has no back-channel, so what the client declared for one is nothing to it.
-        capabilities = state.client_capabilities if offer.mode is ServerMode.STATEFUL else _NO_PARAMS
+        capabilities = state.client_capabilities if offer.mode is ServerMode.STATEFUL else _NOTHING
         found = Route(request, state.negotiated, False, meta, capabilities, state.client_info)
     method = request.method
     row = found.version.client_requests.get(method)
     if row is None:
-        if not (found.modern and method in offer.extension_methods):
-            raise MethodNotFound(f"revision {found.version} has no method {method[:128]!r}")
-        return found
+        raise MethodNotFound(f"revision {found.version} has no method {method[:128]!r}")
     if not found.modern and offer.mode is ServerMode.STATEFUL:
         _check_lifecycle(method, state, offer)
     if row.capability is not None:
@@ -78,16 +74,21 @@ def route(request: Request, state: ConnectionState, offer: Offer) -> Route:
     return found
 
 
+def carries_modern_meta(meta: RequestMeta) -> bool:
+    """Whether ``_meta`` has what every modern request must have, or half of it: then the rest is missing."""
+    return MetaKey.PROTOCOL_VERSION in meta.raw or MetaKey.CLIENT_CAPABILITIES in meta.raw
+
+
 def is_modern_request(request: Request, meta: RequestMeta, state: ConnectionState) -> bool:
     """Whether a request is to be served statelessly, by its own metadata.
 
     Spec: 2026-07-28 basic/versioning#compatibility-matrix
 
-    The protocol version in ``_meta`` decides, whatever its value. Without it, a method that only modern
+    The required members of ``_meta`` decide, whatever their values. Without them, a method that only modern
     revisions have is taken for an incomplete modern request as long as nobody has shaken hands, so that the
     client learns what is missing instead of that the method does not exist.
     """
-    if MetaKey.PROTOCOL_VERSION in meta.raw or MetaKey.CLIENT_CAPABILITIES in meta.raw:
+    if carries_modern_meta(meta):
         return True
     return (
         not state.initialize_processed
@@ -142,8 +143,3 @@ def _check_offered(method: str, capability: str, modern: bool, offer: Offer) -> 
     declared = offer.capabilities.get(name)
     if declared is None or (member and not declared.get(member)):
         raise MethodNotFound(f"{method} is not served: the server does not offer {capability!r}")
-
-
-def client_params(request: Request) -> Mapping[str, Any]:
-    """The parameters of a request; empty if it has none."""
-    return _NO_PARAMS if request.params is None else request.params

@@ -35,6 +35,10 @@ class Lifespan(Generic[T]):
     """One generator function, its value in this process, and how to get it: call it."""
 
     def __init__(self, fn: Callable[[], Iterator[T]]) -> None:
+        if not _is_generator_function(fn):
+            raise TypeError(
+                "a lifespan is a generator function: it yields one value, and closes it afterwards"
+            )
         self._fn = fn
         self.__name__ = getattr(fn, "__name__", "lifespan")
         self._reset()
@@ -94,6 +98,12 @@ class Lifespan(Generic[T]):
             log.exception("%s failed to close", self.__name__)
             return
         log.error("%s yielded twice; a lifespan yields one value", self.__name__)
+
+
+def _is_generator_function(fn: object) -> bool:
+    import inspect
+
+    return inspect.isgeneratorfunction(fn)
 
 
 AnyLifespan = Lifespan[Any]

@@ -238,7 +238,16 @@ def check_tool_name(name: str) -> None:
         )
 
 
+def _check_options(given: Mapping[str, Any], known: type, what: str) -> None:
+    """A misspelt option must not be ignored."""
+    names: frozenset[str] = known.__optional_keys__  # type: ignore[attr-defined]
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise TypeError(f"a {what} has no option {unknown[0]!r}; there are: {', '.join(sorted(names))}")
+
+
 def _make_tool(fn: Handler, options: ToolOptions, localns: Mapping[str, Any]) -> Tool:
+    _check_options(options, ToolOptions, "tool")
     name = options.get("name") or function_name(fn)
     check_tool_name(name)
     raw = options.get("input_schema")
@@ -293,6 +302,7 @@ def _make_tool(fn: Handler, options: ToolOptions, localns: Mapping[str, Any]) ->
 
 
 def _make_resource(uri: str, fn: Handler, options: ResourceOptions, localns: Mapping[str, Any]) -> Resource:
+    _check_options(options, ResourceOptions, "resource")
     from ..uri_template import UriTemplate, is_valid_uri  # here, because their grammar is slow to compile
 
     template = UriTemplate(uri) if "{" in uri else None
@@ -330,6 +340,7 @@ def _make_resource(uri: str, fn: Handler, options: ResourceOptions, localns: Map
 
 
 def _make_prompt(fn: Handler, options: PromptOptions, localns: Mapping[str, Any]) -> Prompt:
+    _check_options(options, PromptOptions, "prompt")
     name = options.get("name") or function_name(fn)
     signature = compile_signature(
         fn, kind="prompt", name=name, context_types=_CONTEXT_TYPES, localns=localns, names=_NAMES

@@ -16,6 +16,7 @@ One `Rounds` belongs to one running request; the handler's threads may share it.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import threading
 import time
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
     from ..request_state import Binding, KeyRing
     from .core import McpServer
     from .scope import RequestScope
+
+
+log = logging.getLogger("mcpref.server")
 
 
 class RoundEnded(BaseException):
@@ -83,27 +87,21 @@ class Rounds:
         missing = missing_capabilities(scope.client_capabilities, list(asked.values()))
         if missing:
             raise MissingRequiredClientCapability(missing)
+        with self._lock:
+            given = {key: self._answers.get(key) for key in requests}
         answers = {}
+        for key, ask in requests.items():
+            # Outside the lock: it makes an object of the application's.
+            if (found := _read(ask, given[key])) is not None:
+                answers[key] = found[0]
         with self._lock:
             for key, ask in requests.items():
-                found, answer = self._read(key, ask)
-                if found:
-                    answers[key] = answer
-                else:
+                if key not in answers:
+                    self._answers.pop(key, None)  # what was answered does not count
                     self.pending[key] = (ask, asked[key])
             if not self.pending:
                 return answers
         raise RoundEnded
-
-    def _read(self, key: str, ask: Ask[Any]) -> tuple[bool, Any]:
-        digest, result = self._answers.get(key, (None, None))
-        if digest == ask.digest():
-            try:
-                return True, ask.parse(result)
-            except InvalidAnswer:
-                pass  # put the question again
-        self._answers.pop(key, None)
-        return False, None
 
     def once(self, key: str, fn: Callable[[], J]) -> J:
         with self._lock:
@@ -111,7 +109,11 @@ class Rounds:
                 kept: J = self._kept[key]
                 return kept
         # Outside the lock: it is the application's code.
-        value = json.loads(encode_json(fn()))
+        made = fn()
+        try:
+            value = json.loads(encode_json(made))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"ctx.once({key!r}, ...) keeps JSON values only: {error}") from None
         with self._lock:
             first: J = self._kept.setdefault(key, value)
         return first
@@ -124,6 +126,17 @@ class Rounds:
                 "answers": dict(self._answers),
                 "once": dict(self._kept),
             }
+
+
+def _read(ask: Ask[Any], given: list[Any] | None) -> tuple[Any] | None:
+    """What the client answered; None if it did not, or answered another question, or not to the point."""
+    if given is None or given[0] != ask.digest():
+        return None
+    try:
+        return (ask.parse(given[1]),)
+    except InvalidAnswer as error:
+        log.info("an answer does not count, and the question is put again: %s", error)
+        return None
 
 
 class Sealer:
@@ -152,7 +165,15 @@ class Sealer:
 
         Spec: 2026-07-28 basic/patterns/mrtr#server-requirements-basic-workflow MUST reject state that fails
         """
-        payload: dict[str, Any] = json.loads(self._ring.unseal(token, now=self._clock(), binding=binding))
+        from ..request_state import BadRequestState
+
+        try:
+            opened = self._ring.unseal(token, now=self._clock(), binding=binding)
+        except BadRequestState as error:
+            hint = "; other processes need the same MCPREF_SECRET" if self.generated else ""
+            log.warning("a request's state was refused: %s%s", error.why, hint)
+            raise
+        payload: dict[str, Any] = json.loads(opened)
         return payload
 
 
@@ -192,7 +213,7 @@ def binding_of(scope: RequestScope) -> Binding:
 
 def check_sealable(scope: RequestScope, sealer: Sealer) -> None:
     """Where several processes serve, a secret that only one of them has would fail at random: so it fails always."""
-    if sealer.generated and scope.inner.multiprocess:
+    if sealer.generated and scope.multiprocess:
         raise InternalError(
             "several processes serve this server, and they need one secret to ask for input: "
             "set MCPREF_SECRET, or McpServer(secret=...), to the same value in all of them"

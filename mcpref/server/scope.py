@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..asking import Ask
 from ..cancellation import CancellationToken
-from ..errors import InternalError, InvalidRequest, RequestCancelled
+from ..errors import InternalError, InvalidRequest, LocalProtocolError, RequestCancelled
 from ..jsonrpc import Notification, Request, RequestId
 from ..meta import RequestMeta
 from ..versions import ProtocolVersion
@@ -34,7 +34,6 @@ class RequestScope(RequestContext):
     """One request while it is served."""
 
     __slots__ = (
-        "_auth",
         "_closed",
         "_emit_lock",
         "_last_progress",
@@ -128,6 +127,10 @@ class RequestScope(RequestContext):
         return not self.is_stateless and self.inner.has_back_channel
 
     @property
+    def multiprocess(self) -> bool:
+        return self.inner.multiprocess
+
+    @property
     def progress_token(self) -> RequestId | None:
         return self.request_meta.progress_token
 
@@ -192,6 +195,8 @@ class RequestScope(RequestContext):
             raise InternalError(f"{method} cannot be sent while a {self.protocol_version} request runs")
         if self.token.cancelled:
             raise RequestCancelled("this request was cancelled")
+        if self._closed:
+            raise LocalProtocolError(f"{method} cannot be sent: the request was answered already")
         return self.inner.request(method, params, timeout, token or self.token)
 
     def close_stream(self) -> None:
@@ -207,14 +212,19 @@ class RequestScope(RequestContext):
         return answer
 
     def ask_each(self, requests: dict[str, Ask[Any]], timeout: float | None) -> dict[str, Any]:
+        for key, ask in requests.items():
+            if not isinstance(ask, Ask):
+                raise TypeError(
+                    f"ctx.ask({key!r}, ...) takes a question such as Elicit(...), not {ask!r:.80}"
+                )
         rounds = self._rounds("ask")
         rounds.claim(requests)
         if self.is_stateless:
             return rounds.answer_or_end(self, requests)
-        for ask in requests.values():
-            self.check_askable(ask)
+        # All are checked before the first is asked: they fail as a whole.
+        params = {key: self.check_askable(ask) for key, ask in requests.items()}
         limit = ASK_TIMEOUT if timeout is None else timeout
-        return {key: self.ask_legacy(ask, limit) for key, ask in requests.items()}
+        return {key: ask.parse(self.request(ask.method, params[key], limit)) for key, ask in requests.items()}
 
     def once(self, key: str, fn: Callable[[], J]) -> J:
         return self._rounds("once").once(key, fn)

@@ -27,6 +27,15 @@ from ..errors import InvalidRequest
 from ..jsonrpc import RequestId
 from ..versions import LATEST_LEGACY, ProtocolVersion
 
+#: Resources that one connection may watch.
+MAX_SUBSCRIPTIONS: Final = 1000
+
+
+def too_many_subscriptions() -> InvalidRequest:
+    return InvalidRequest(
+        f"at most {MAX_SUBSCRIPTIONS} resources can be watched: unsubscribe from some first"
+    )
+
 
 class ServerMode(enum.Enum):
     """How legacy requests are served. Modern ones are always served statelessly, in either mode."""
@@ -144,8 +153,13 @@ class ConnectionState:
             self.log_level = level
 
     def subscribe(self, uri: str) -> None:
+        """Watch a resource; raises -32600 when the connection watches too many already."""
         with self._lock:
-            self._subscriptions.add(uri)
+            full = uri not in self._subscriptions and len(self._subscriptions) >= MAX_SUBSCRIPTIONS
+            if not full:
+                self._subscriptions.add(uri)
+        if full:
+            raise too_many_subscriptions()
 
     def unsubscribe(self, uri: str) -> None:
         with self._lock:

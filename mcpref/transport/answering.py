@@ -31,12 +31,12 @@ class Answer:
     def __init__(self, connection: Sender) -> None:
         self._connection = connection
 
-    def now(self, response: Response | ErrorResponse | None) -> None:
+    def from_reader(self, response: Response | ErrorResponse | None) -> None:
         """From the reader, which must not write."""
         if response is not None:
             self._connection.post(self._connection.encode(response))
 
-    def later(self, response: Response | ErrorResponse | None) -> None:
+    def from_worker(self, response: Response | ErrorResponse | None) -> None:
         """From a worker."""
         if response is not None:
             self._connection.write(self._connection.encode(response))
@@ -56,11 +56,11 @@ class BatchAnswer(Answer):
         self._missing = expected
         self._answers: list[Response | ErrorResponse] = []
 
-    def now(self, response: Response | ErrorResponse | None) -> None:
+    def from_reader(self, response: Response | ErrorResponse | None) -> None:
         if payload := self._add(response):
             self._connection.post(payload)
 
-    def later(self, response: Response | ErrorResponse | None) -> None:
+    def from_worker(self, response: Response | ErrorResponse | None) -> None:
         if payload := self._add(response):
             self._connection.write(payload)
 

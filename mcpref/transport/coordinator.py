@@ -90,11 +90,12 @@ class CancelTable:
             self._running.setdefault(sid, {}).setdefault(key, []).append(cancel)
         return lambda: self._forget(sid, key, cancel)
 
-    def cancel(self, sid: str, key: str, reason: str = "") -> None:
+    def cancel(self, sid: str, key: str, reason: str = "") -> bool:
         with self._lock:
             first = self._running.get(sid, {}).get(key, [])[:1]
         for cancel in first:
             cancel(reason)
+        return bool(first)
 
     def cancel_session(self, sid: str) -> None:
         """The session has ended: so has everything that runs in it."""

@@ -7,6 +7,7 @@ response: events as they come, comments while it is quiet, and a look at the con
 
 from __future__ import annotations
 
+import _thread
 import threading
 from collections.abc import Callable
 from time import monotonic
@@ -153,6 +154,9 @@ class EventIterator:
         while True:
             if self._closed:
                 return None
+            if self._end is not None and monotonic() >= self._end:
+                self._finished = True
+                return None
             self._wake.clear()
             events = self._reader.read()
             if not events and self._pull is not None:
@@ -171,11 +175,7 @@ class EventIterator:
             self._wake.wait(min(PROBE_INTERVAL, self._settings.keep_alive))
             if self._probe is not None and not self._probe():
                 return None
-            now = monotonic()
-            if self._end is not None and now >= self._end:
-                self._finished = True
-                return None
-            if now - quiet_since >= self._settings.keep_alive:
+            if monotonic() - quiet_since >= self._settings.keep_alive:
                 return encode_comment("keep-alive")
 
     def _encode(self, event: Event) -> bytes:
@@ -195,5 +195,7 @@ class EventIterator:
 
     def __del__(self) -> None:
         # A host whose write failed may fail again before it calls `close` (werkzeug's does, on a reset connection).
-        # What it no longer holds is closed all the same.
-        self.close()
+        # What it no longer holds is closed all the same; on another thread, because the garbage collector may come
+        # here in the middle of anything, also while this very thread holds a lock that closing takes.
+        if not self._closed:
+            _thread.start_new_thread(self.close, ())

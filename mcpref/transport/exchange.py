@@ -11,6 +11,7 @@ from ..jsonrpc import ErrorResponse, Request, encode
 from ..server.context import Auth
 from ..versions import LATEST_LEGACY, parse_version
 from .http_request import REASONS, EnvironHeaders, accepts, is_allowed_origin
+from .probes import host_socket
 
 if TYPE_CHECKING:
     from .event_stream import EventIterator
@@ -64,9 +65,11 @@ class Exchange:
         self, status: int, body: bytes = b"", kind: str = JSON, headers: Mapping[str, str] | None = None
     ) -> Iterable[bytes]:
         """A whole response."""
-        lines = [("Content-Length", str(len(body)))]
-        if body:
-            lines.append(("Content-Type", kind))
+        lines = [("Content-Type", kind)] if body else []
+        if self.environ["REQUEST_METHOD"] == "HEAD":
+            body = b""  # RFC: 9110 9.3.2 MUST NOT have content
+        else:
+            lines.append(("Content-Length", str(len(body))))
         lines += self.extra_headers(headers)
         self.start_response(f"{status} {REASONS.get(status, 'Status')}", lines)
         return [body] if body else []
@@ -83,6 +86,9 @@ class Exchange:
 
     def stream(self, body: EventIterator, headers: Mapping[str, str] | None = None) -> Iterable[bytes]:
         """A response that is an event stream."""
+        sock = host_socket(self.environ)
+        if sock is not None:
+            sock.settimeout(self.runtime.settings.send_timeout)
         lines = [
             ("Content-Type", SSE),
             ("Cache-Control", "no-cache"),

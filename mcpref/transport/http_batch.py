@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..errors import InvalidRequest, ProtocolError
-from ..jsonrpc import Batch, ErrorResponse, Notification, Request, Response, encode
+from ..jsonrpc import Batch, ErrorResponse, InvalidNotification, Notification, Request, Response, encode
 from ..versions import MODERN_VERSIONS
 
 if TYPE_CHECKING:
@@ -33,9 +33,8 @@ def serve_batch(app: McpApp, exchange: Exchange, batch: Batch) -> Iterable[bytes
         )
     answers: list[bytes] = []
     for entry in batch.entries:
-        ctx = app.context(
-            exchange, app.state(exchange, session), state.negotiated, modern=False, streams=False
-        )
+        ctx = app.context(exchange, app.state(exchange, session), state.negotiated, modern=False)
+        ctx.mute = True
         match entry:
             case Request() if entry.method == "initialize":
                 # Spec: 2025-03-26 basic/lifecycle#initialization MUST NOT be part of a batch
@@ -51,6 +50,8 @@ def serve_batch(app: McpApp, exchange: Exchange, batch: Batch) -> Iterable[bytes
             case Response() | ErrorResponse():
                 if session is not None and isinstance(entry.id, str):
                     exchange.runtime.seams.replies.resolve(session.id, entry.id, encode(entry))
+            case InvalidNotification():
+                pass  # Spec: 2025-03-26 basic/index#notifications MUST NOT be answered
             case ProtocolError():
                 answers.append(encode(ErrorResponse(entry.request_id, entry, entry.request_id is None)))
     if not answers:

@@ -54,6 +54,7 @@ class HttpStreamContext(RequestContext):
         "listening",
         "modern",
         "multiprocess",
+        "mute",
         "patience",
         "reader",
         "stream_refused",
@@ -94,6 +95,8 @@ class HttpStreamContext(RequestContext):
         """Set whenever the host's thread should look again."""
         self.patience = runtime.settings.send_timeout
         """How long to wait for room in the stream: 0 where the handler's thread is the one that would send."""
+        self.mute = False
+        """Whether notifications go nowhere: the answer is part of one body, and what they tell is optional."""
         self.writer: StreamWriter | None = None
         self.reader: StreamReader | None = None
         self.token: CancellationToken | None = None
@@ -164,7 +167,8 @@ class HttpStreamContext(RequestContext):
     # ---- Emitting -------------------------------------------------------------------------------------
 
     def send(self, notification: Notification) -> None:
-        self._emit(encode(notification))
+        if not self.mute:
+            self._emit(encode(notification))
 
     def upgrade(self) -> None:
         """Become a stream although nothing was emitted yet."""
@@ -176,6 +180,8 @@ class HttpStreamContext(RequestContext):
     def _emit(self, data: bytes, last: bool = False) -> None:
         with self._lock:
             if self.writer is None:
+                if self.done:
+                    raise ConnectionClosed("the request was answered already")
                 self._open()
             writer = self.writer
         assert writer is not None
@@ -268,10 +274,22 @@ class HttpStreamContext(RequestContext):
             try:
                 self._emit(encode(Request(pending.id, method, dict(params))))
                 return self._await(pending, answered, Deadline(timeout), timeout, token)
+            except (RequestTimeout, RequestCancelled) as error:
+                # Spec: 2025-03-26..2025-11-25 basic/lifecycle#timeouts SHOULD send a cancellation
+                self._take_back(pending.id, str(error))
+                raise
             finally:
                 pending.drop()
                 if forget is not None:
                     forget()
+
+    def _take_back(self, request_id: str, reason: str) -> None:
+        """Tell the client that its answer is no longer waited for."""
+        cancelled = Notification("notifications/cancelled", {"requestId": request_id, "reason": reason})
+        try:
+            self._emit(encode(cancelled))
+        except ConnectionClosed:
+            pass  # it has gone
 
     def _await(
         self,

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from ..errors import InvalidRequest, ProtocolError
 from ..settings import Settings
+from .body_watch import BodyWatch
 from .probes import host_socket
 
 
@@ -34,6 +35,10 @@ class HttpRefusal(Exception):
         super().__init__(str(message))
 
 
+#: The headers that WSGI keeps under names of their own.
+_UNPREFIXED: Final = ("CONTENT_TYPE", "CONTENT_LENGTH")
+
+
 class EnvironHeaders(Mapping[str, str]):
     """The request's headers by their names in lower case; nothing is copied until somebody iterates."""
 
@@ -43,21 +48,25 @@ class EnvironHeaders(Mapping[str, str]):
         self._environ = environ
 
     def get(self, name: str, default: Any = None) -> Any:
-        value = self._environ.get(_key(name))
-        return default if value is None else value
+        key = _key(name)
+        value = self._environ.get(key)
+        # What WSGI names by itself is there, and empty, also when the client did not send it.
+        return default if value is None or (not value and key in _UNPREFIXED) else value
 
     def __getitem__(self, name: str) -> str:
-        value: str = self._environ[_key(name)]
+        value: str | None = self.get(name)
+        if value is None:
+            raise KeyError(name)
         return value
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and _key(name) in self._environ
+        return isinstance(name, str) and self.get(name) is not None
 
     def __iter__(self) -> Iterator[str]:
         for key in self._environ:
             if key.startswith("HTTP_"):
                 yield key[5:].replace("_", "-").lower()
-            elif key in ("CONTENT_TYPE", "CONTENT_LENGTH") and self._environ[key]:
+            elif key in _UNPREFIXED and self._environ[key]:
                 yield key.replace("_", "-").lower()
 
     def __len__(self) -> int:
@@ -66,7 +75,7 @@ class EnvironHeaders(Mapping[str, str]):
 
 def _key(name: str) -> str:
     key = name.upper().replace("-", "_")
-    return key if key in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{key}"
+    return key if key in _UNPREFIXED else f"HTTP_{key}"
 
 
 def check_host(environ: Mapping[str, Any], settings: Settings) -> None:
@@ -143,8 +152,12 @@ def accepts(accept: str | None, kind: str) -> bool:
     return any(part in (kind, group, "*/*") for part in admitted)
 
 
-def read_body(environ: Mapping[str, Any], settings: Settings) -> bytes:
-    """The body, bounded: by its declared length, by the limit, and in time where the host shows the connection."""
+def read_body(environ: Mapping[str, Any], settings: Settings, watch: BodyWatch | None = None) -> bytes:
+    """The body, bounded: by its declared length, by the limit, and in time where the host shows the connection.
+
+    From then on the connection has the timeout for sending: hosts have none of their own, and a client that does
+    not read would hold a thread for ever.
+    """
     limit = settings.max_message
     stream = environ["wsgi.input"]
     declared = environ.get("CONTENT_LENGTH")
@@ -162,19 +175,26 @@ def read_body(environ: Mapping[str, Any], settings: Settings) -> bytes:
     else:
         return b""
     sock = host_socket(environ)
-    before = None
+    watched = None
     if sock is not None:
-        before = sock.gettimeout()
         sock.settimeout(settings.body_deadline)
+        watched = None if watch is None else watch.enter(sock)
+    body = b""
+    failure: Exception | None = None
+    late = False
     try:
-        body: bytes = _read(stream, length)
-    except TimeoutError:
-        raise HttpRefusal(408, f"the body did not arrive within {settings.body_deadline:g} seconds") from None
-    except OSError:
-        raise HttpRefusal(400, "the body could not be read") from None
+        body = _read(stream, length)
+    except Exception as error:  # for a body that is no body, each host has an exception of its own
+        failure = error
     finally:
         if sock is not None:
-            sock.settimeout(before)
+            late = watch is not None and watched is not None and watch.leave(watched)
+            sock.settimeout(settings.send_timeout)
+    complete = failure is None and bool(declared) and len(body) == length
+    if isinstance(failure, TimeoutError) or (late and not complete):
+        raise HttpRefusal(408, f"the body did not arrive within {settings.body_deadline:g} seconds")
+    if failure is not None:
+        raise HttpRefusal(400, "the body could not be read")
     if len(body) > limit:
         raise _too_large(limit)
     if declared and len(body) < length:

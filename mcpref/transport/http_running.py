@@ -8,6 +8,7 @@ disconnect is noticed.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from functools import partial
 from time import monotonic
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 
 def run(app: McpApp, exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iterable[bytes]:
+    """Serve a request that was admitted; the response."""
     runtime = exchange.runtime
     ctx.token = scope.token
     if scope.method == "subscriptions/listen":
@@ -40,7 +42,9 @@ def run(app: McpApp, exchange: Exchange, ctx: HttpStreamContext, scope: RequestS
         forget()
         runtime.stop_running(exchange.principal)
 
-    if not app.server.catalog.takes_context(scope.method, scope.request_message.params or {}):
+    if not app.server.has_middleware and not app.server.catalog.takes_context(
+        scope.method, scope.request_message.params or {}
+    ):
         ctx.patience = 0.0  # a middleware may send something, and nobody drains it before this thread does
         try:
             _dispatch(app, ctx, scope)
@@ -48,17 +52,20 @@ def run(app: McpApp, exchange: Exchange, ctx: HttpStreamContext, scope: RequestS
             done()
         return _answer(app, exchange, ctx, scope)
 
-    def work() -> None:
-        try:
-            _dispatch(app, ctx, scope)
-        finally:
-            done()
+    # Whoever takes it first decides: the worker that begins, or this thread that has waited too long for one.
+    claim = threading.Lock()
 
-    if not runtime.pool.submit(work):
+    def work() -> None:
+        if claim.acquire(blocking=False):
+            try:
+                _dispatch(app, ctx, scope)
+            finally:
+                done()
+
+    if not runtime.pool.submit(work) or not _wait(app, ctx, scope, claim):
         done()
         app.server.release(scope)
         return busy(exchange, scope.request_message)
-    _wait(app, ctx, scope)
     return _answer(app, exchange, ctx, scope)
 
 
@@ -73,18 +80,26 @@ def _dispatch(app: McpApp, ctx: HttpStreamContext, scope: RequestScope) -> None:
         ctx.finish_with(answer)
 
 
-def _wait(app: McpApp, ctx: HttpStreamContext, scope: RequestScope) -> None:
-    """Until the handler is through or begins to stream; a call that stays silent becomes a stream."""
+def _wait(app: McpApp, ctx: HttpStreamContext, scope: RequestScope, claim: threading.Lock) -> bool:
+    """Until the handler is through or begins to stream; a call that stays silent becomes a stream.
+
+    False if no worker was free to begin it: better a quick "busy" than a place in a queue that does not move.
+    """
     limit = app.settings.upgrade_after
-    upgrade_at = None if limit is None or not ctx.accepts_sse else monotonic() + limit
+    now = monotonic()
+    upgrade_at = None if limit is None or not ctx.accepts_sse else now + limit
+    begin_by = now + app.settings.queue_patience
     while not ctx.done and not ctx.streaming:
         ctx.wake.wait(PROBE_INTERVAL)
         ctx.wake.clear()
         if ctx.is_cancelled:
             scope.token.cancel("the client disconnected")
-            return
+            return True
+        if monotonic() >= begin_by and claim.acquire(blocking=False):
+            return False
         if upgrade_at is not None and monotonic() >= upgrade_at:
             ctx.upgrade()
+    return True
 
 
 def _answer(app: McpApp, exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iterable[bytes]:

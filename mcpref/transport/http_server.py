@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from ..cancellation import Deadline
 from .process import Bell
 
 if TYPE_CHECKING:
@@ -29,40 +31,76 @@ def run_http(app: McpApp, host: str, port: int, *, signals: bool) -> None:
     """Serve until a signal comes, then end streams and let answers go out. Port 0 picks a free one."""
     from werkzeug.serving import WSGIRequestHandler, make_server
 
+    responses = _Responses()
+
     class Handler(WSGIRequestHandler):
         protocol_version = "HTTP/1.1"
+
+        def run_wsgi(self) -> None:
+            with responses:
+                super().run_wsgi()
 
         def log(self, type: str, message: str, *args: Any) -> None:
             pass  # what matters is logged by the application
 
     app.use_threads(THREADS)
+    _ = app.runtime  # opens the lifespans: one that fails must stop us before we listen
     server = make_server(host, port, app, threaded=True, request_handler=Handler)
     server.daemon_threads = True  # type: ignore[attr-defined]
     shown = f"[{host}]" if ":" in host else host
     url = f"http://{shown}:{server.server_port}{app.path}"
-    print(f"mcpref: serving {app.server.name!r} at {url} (Ctrl-C ends it); try:", file=sys.stderr)
-    print(_CURL.replace("URL", url), file=sys.stderr, flush=True)
+
+    def announce() -> None:
+        print(f"mcpref: serving {app.server.name!r} at {url} (Ctrl-C ends it); try:", file=sys.stderr)
+        print(_CURL.replace("URL", url), file=sys.stderr, flush=True)
+
     serving = threading.Thread(
         target=server.serve_forever, kwargs={"poll_interval": 0.1}, name="mcpref-http", daemon=True
     )
     serving.start()
     try:
-        _wait(serving, signals)
+        _wait(serving, signals, announce)
+        deadline = Deadline(app.settings.shutdown_grace)
         app.close()  # streams first: their closing results still find their connections
+        responses.wait(deadline)
     finally:
         server.shutdown()
         serving.join(timeout=5.0)
         server.server_close()
 
 
-def _wait(serving: threading.Thread, signals: bool) -> None:
+class _Responses:
+    """Counts the responses under way: the threads that send them are daemons, and nobody else waits for those."""
+
+    def __init__(self) -> None:
+        self._none = threading.Condition()
+        self._count = 0
+
+    def __enter__(self) -> None:
+        with self._none:
+            self._count += 1
+
+    def __exit__(self, *exc: object) -> None:
+        with self._none:
+            self._count -= 1
+            self._none.notify_all()
+
+    def wait(self, deadline: Deadline) -> None:
+        """Until all are sent, or the time is up."""
+        with self._none:
+            self._none.wait_for(lambda: not self._count, deadline.remaining())
+
+
+def _wait(serving: threading.Thread, signals: bool, announce: Callable[[], None]) -> None:
     """Until a signal comes; where signals cannot be handled, until the server ends."""
     if not signals:
+        announce()
         serving.join()
         return
     bell = Bell()
     try:
         with bell.rung_by_signals():
+            announce()  # not before: whoever waits for it may send a signal at once
             reason = bell.wait()
     finally:
         bell.close()

@@ -19,7 +19,6 @@ from urllib.parse import parse_qs
 from ..cancellation import Deadline
 from ..errors import ConnectionClosed, InternalError, InvalidRequest, ProtocolError
 from ..jsonrpc import decode
-from ..settings import Settings
 from ..sse import encode_event
 from .event_stream import EventIterator, LocalStream
 from .http_request import HttpRefusal, check_content_type, read_body
@@ -67,7 +66,7 @@ class _SseBytes:
             pass  # the reader sees the flag when it has read what waits
 
     def close_read(self) -> None:
-        self._ended.set()
+        self.end()
 
     def close_write(self) -> None:
         self.events.close()
@@ -83,23 +82,32 @@ class _SseConnection(LongStream):
         self.bytes = _SseBytes(
             LocalStream(self.wake.set, runtime.settings, patience=runtime.settings.send_timeout)
         )
-        self.connection = StdioConnection(runtime.server, self.bytes)
+        self._connection: StdioConnection | None = None
+        self._grace = runtime.settings.shutdown_grace
+        self._ending = threading.Lock()
 
     def start(self) -> None:
-        self.connection.start()
+        """Once it has a place: what is refused must leave nothing behind."""
+        self._connection = StdioConnection(self._runtime.server, self.bytes)
+        self._connection.start()
 
     def shut_down(self) -> None:
+        """Cancel what runs, let answers go out, and end the stream; on a thread of its own, because that waits."""
+        if not self._ending.acquire(blocking=False):
+            return  # it ends already
         self.bytes.end()
-
-    def finish(self, settings: Settings) -> None:
-        """The client has gone: cancel what runs, and let go."""
-        self.bytes.end()
+        if self._connection is None:
+            return
         threading.Thread(
-            target=self.connection.shut_down,
-            args=(Deadline(settings.shutdown_grace),),
+            target=self._connection.shut_down,
+            args=(Deadline(self._grace),),
             name="mcpref-sse-close",
             daemon=True,
         ).start()
+
+    def finish(self) -> None:
+        """The stream has ended, or the client has gone."""
+        self.shut_down()
         self.leave()
 
 
@@ -125,17 +133,26 @@ class LegacySse:
 
     def _open(self, exchange: Exchange) -> Iterable[bytes]:
         runtime = exchange.runtime
+        if exchange.environ.get("wsgi.multiprocess"):
+            remedy = "this server runs in several processes, and a stream lives in one: run one with threads"
+            raise HttpRefusal(503, InternalError(remedy))
         connection = _SseConnection(runtime, exchange.principal)
         if not connection.enter():
             raise HttpRefusal(503, InternalError(runtime.budget.remedy), {"Retry-After": "1"})
         with self._lock:
             self._connections[connection.id] = connection
-        connection.start()
+        try:
+            connection.start()
+        except BaseException:
+            with self._lock:
+                del self._connections[connection.id]
+            connection.leave()
+            raise
 
         def closed(finished: bool) -> None:
             with self._lock:
                 self._connections.pop(connection.id, None)
-            connection.finish(self._app.settings)
+            connection.finish()
 
         # Relative to the mount, so that it is right behind a prefix too.
         prefix = exchange.environ.get("SCRIPT_NAME", "")
@@ -158,7 +175,7 @@ class LegacySse:
         # Another caller's connection is none at all.
         if connection is None or connection.principal != exchange.principal:
             raise HttpRefusal(404, "there is no such connection; open one with GET")
-        body = read_body(exchange.environ, self._app.settings)
+        body = read_body(exchange.environ, self._app.settings, exchange.runtime.bodies)
         try:
             decode(body)
         except ProtocolError as error:

@@ -54,6 +54,7 @@ class ListenResponse(LongStream):
         super().__init__(runtime, principal)
         self._listen = stream
         self._events = LocalStream(self.wake.set, runtime.settings)
+        self._closing = False
 
     def iterator(self, probe: Probe | None, on_close: Callable[[bool], None]) -> EventIterator:
         """The body; the acknowledgement is already in it."""
@@ -64,9 +65,12 @@ class ListenResponse(LongStream):
         end = monotonic() + settings.stream_max_age
 
         def pull() -> None:
-            feed.pull()
-            if feed.overflowed or monotonic() >= end:
-                self.shut_down()
+            closing = self._closing or monotonic() >= end
+            if feed.pull() and (closing or feed.overflowed):
+                # Behind the acknowledgement, and behind every change that was announced before.
+                # Spec: 2026-07-28 basic/patterns/subscriptions#graceful-closure SHOULD answer the request
+                result = self._runtime.server.finish_listen(self._listen)
+                self._events.append(encode(Response(self._listen.id, result)), last=True)
 
         def closed(finished: bool) -> None:
             feed.close()
@@ -78,12 +82,9 @@ class ListenResponse(LongStream):
         )
 
     def shut_down(self) -> None:
-        """Answer the request, which ends the stream.
-
-        Spec: 2026-07-28 basic/patterns/subscriptions#graceful-closure SHOULD answer the request
-        """
-        result = self._runtime.server.finish_listen(self._listen)
-        _quietly(lambda: self._events.append(encode(Response(self._listen.id, result)), last=True))
+        """Let the request be answered, which ends the stream."""
+        self._closing = True
+        self.wake.set()
 
 
 class StandaloneStream(LongStream):
@@ -198,8 +199,11 @@ class _Feed:
     def overflowed(self) -> bool:
         return self._changes.overflowed
 
-    def pull(self) -> None:
-        """Called when everything was sent, so the whole buffer is free."""
+    def pull(self) -> bool:
+        """Hand on what there is; False if not everything fitted.
+
+        Called when everything was sent, so the whole buffer is free.
+        """
         self._waiting.extend(self._changes.read())
         posted = 0
         while self._waiting and posted < self._room:
@@ -207,6 +211,7 @@ class _Feed:
             if notification is not None:
                 self._post(encode(notification))
                 posted += 1
+        return not self._waiting
 
     def close(self) -> None:
         self._changes.close()

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -41,7 +41,16 @@ def take_standard_streams() -> FdStream:
     # buffer, is not for the peer either.
     if sys.stdout is not None:
         sys.stdout.flush()
-    return FdStream(read_fd, write_fd)
+    stream = FdStream(read_fd, write_fd)
+    # A forked child that outlives this process would hold the wire open, and the client would see no end of it.
+    _after_fork(stream.close_read)
+    _after_fork(stream.close_write)
+    return stream
+
+
+def _after_fork(in_child: Callable[[], None]) -> None:
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=in_child)
 
 
 class Bell:
@@ -81,13 +90,21 @@ class Bell:
             )
         handlers = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
         wakeup_fd = signal.set_wakeup_fd(self._write_fd, warn_on_full_buffer=False)
+
+        def restore() -> None:
+            if handlers:  # once
+                signal.set_wakeup_fd(wakeup_fd)
+            while handlers:
+                number, handler = handlers.popitem()
+                # None: it was not set from Python, and cannot be set again from here.
+                signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+        # A signal to a forked child would not end the child but ring here: the pipe is one and the same.
+        _after_fork(restore)
         try:
             yield
         finally:
-            signal.set_wakeup_fd(wakeup_fd)
-            for number, handler in handlers.items():
-                # None: it was not set from Python, and cannot be set again from here.
-                signal.signal(number, signal.SIG_DFL if handler is None else handler)
+            restore()
 
     def close(self) -> None:
         with self._lock:

@@ -201,6 +201,7 @@ class EventLog:
             if stream is None or stream.sid != sid or not stream.base - 1 <= after < stream.next_seq:
                 return None
             former, stream.reader = stream.reader, LogReader(self, stream, after, wake)
+            stream.room.notify_all()
             self._settle(stream)
             reader = stream.reader
         if former is not None:

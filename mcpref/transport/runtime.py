@@ -16,6 +16,7 @@ from typing import Protocol
 from ..cancellation import Deadline
 from ..server.core import McpServer
 from ..settings import Settings
+from .body_watch import BodyWatch
 from .coordinator import CancelTable, StreamCoordinator
 from .parking import ThreadBudget
 from .pool import WorkerPool
@@ -43,6 +44,7 @@ def memory_seams(settings: Settings) -> Seams:
         max_bytes=settings.stream_buffer_bytes,
         max_streams=settings.replay_streams,
         max_age=settings.replay_age,
+        max_total=settings.replay_bytes,
     )
     replies = StreamCoordinator()
     cancels = CancelTable()
@@ -80,8 +82,10 @@ class Runtime:
         self.seams = memory_seams(settings) if seams is None else seams
         self.budget = ThreadBudget(host_threads(settings, threads))
         self.pool = WorkerPool(max(settings.workers, self.budget.threads), queue_limit=settings.max_requests)
+        self.bodies = BodyWatch(settings.body_deadline)
         self.closing = False
         self._lock = threading.Lock()
+        self._quiet = threading.Condition(self._lock)
         self._requests = 0
         self._open: set[OpenStream] = set()
         self._streams_of: Counter[str] = Counter()
@@ -131,6 +135,8 @@ class Runtime:
             self._open.discard(stream)
             if principal is not None:
                 self._streams_of[principal] -= 1
+                if not self._streams_of[principal]:
+                    del self._streams_of[principal]
         self.budget.leave_stream()
 
     def start_running(self, principal: str | None) -> bool:
@@ -151,20 +157,31 @@ class Runtime:
                     del self._running_of[principal]
 
     def on_close(self, cancel: Callable[[], None]) -> Callable[[], None]:
-        """Call ``cancel`` when the server closes; returns what takes it off again."""
+        """A request runs: call ``cancel`` when the server closes; returns what to call when it is done."""
         with self._lock:
             self._tokens.add(cancel)
+            closing = self.closing
+        if closing:  # it came in before, but too late for `close`
+            cancel()
 
         def forget() -> None:
             with self._lock:
                 self._tokens.discard(cancel)
+                if not self._tokens:
+                    self._quiet.notify_all()
 
         return forget
 
     # ---- The end --------------------------------------------------------------------------------------
 
+    def begin_closing(self) -> bool:
+        """Refuse new work; False if somebody has begun already."""
+        with self._lock:
+            first, self.closing = not self.closing, True
+            return first
+
     def close(self, deadline: Deadline) -> bool:
-        """Refuse new work, end streams, cancel what runs, fail what waits; wait for the rest. Idempotent."""
+        """End streams, cancel what runs, fail what waits; wait for the rest. After `begin_closing`."""
         with self._lock:
             self.closing = True
             streams = list(self._open)
@@ -174,6 +191,9 @@ class Runtime:
         for cancel in cancels:
             cancel()
         clean = self.pool.close(deadline)
+        with self._lock:
+            # What runs on the host's own threads.
+            clean = self._quiet.wait_for(lambda: not self._tokens, deadline.remaining()) and clean
         if isinstance(self.seams.sessions, SessionManager):
             self.seams.sessions.end_all()
         return clean

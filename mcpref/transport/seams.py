@@ -195,7 +195,8 @@ class Cancels(Protocol):
     def track(self, sid: str, key: str, cancel: Callable[[str], None]) -> Callable[[], None]:
         """Enter a request; returns what to call when it is done. A duplicate key does not evict the first."""
 
-    def cancel(self, sid: str, key: str, reason: str = "") -> None: ...
+    def cancel(self, sid: str, key: str, reason: str = "") -> bool:
+        """Cancel a request; False if none of this key runs, as far as this process can tell."""
 
     def running(self, sid: str) -> int:
         """How many requests of the session run."""

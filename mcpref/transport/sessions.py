@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from ..cancellation import CancellationToken
 from ..jsonrpc import RequestId
-from ..server.state import ConnectionState, Lifecycle
+from ..server.state import MAX_SUBSCRIPTIONS, ConnectionState, Lifecycle, too_many_subscriptions
 from ..versions import ProtocolVersion
 from .seams import Cancels, Full, Session, Sessions
 
@@ -121,6 +121,8 @@ class SessionManager:
             if initialized is not None:
                 entry.session = replace(entry.session, initialized=initialized)
             if subscribe is not None:
+                if subscribe not in entry.subscriptions and len(entry.subscriptions) >= MAX_SUBSCRIPTIONS:
+                    return False
                 entry.subscriptions.add(subscribe)
             if unsubscribe is not None:
                 entry.subscriptions.discard(unsubscribe)
@@ -183,7 +185,8 @@ class SessionState(ConnectionState):
         self._sessions.update(self.session.id, level=level)
 
     def subscribe(self, uri: str) -> None:
-        self._sessions.update(self.session.id, subscribe=uri)
+        if not self._sessions.update(self.session.id, subscribe=uri):
+            raise too_many_subscriptions()
 
     def unsubscribe(self, uri: str) -> None:
         self._sessions.update(self.session.id, unsubscribe=uri)
@@ -207,8 +210,7 @@ class SessionState(ConnectionState):
     def cancel(self, request_id: object, reason: str | None = None) -> bool:
         if type(request_id) is not str and type(request_id) is not int:
             return False
-        self._cancels.cancel(self.session.id, cancel_key(request_id), reason or "")
-        return True
+        return self._cancels.cancel(self.session.id, cancel_key(request_id), reason or "")
 
 
 def cancel_key(request_id: RequestId) -> str:

@@ -172,21 +172,21 @@ class StdioConnection:
         if request.method == "initialize":
             # Here and not on a worker, so that the next line sees the version it negotiates.
             response = self.server.handle(request, self._context())
-            answer.now(response)
+            answer.from_reader(response)
             return
         if len(self._running) >= self.server.settings.max_in_flight:
-            answer.now(_busy(request))
+            answer.from_reader(_busy(request))
             return
         try:
             scope = self.server.admit(request, self._context())
         except ProtocolError as error:
-            answer.now(ErrorResponse(request.id, error))
+            answer.from_reader(ErrorResponse(request.id, error))
             return
         self._running.enter(scope)
         if not self._pool.submit(partial(self._serve, scope, answer)):
             self.server.release(scope)
             self._running.leave(scope)
-            answer.now(_busy(request))
+            answer.from_reader(_busy(request))
 
     def _on_batch(self, batch: Batch) -> None:
         # Spec: 2025-03-26 basic/index#batching MUST be received; no other revision has batches
@@ -217,7 +217,7 @@ class StdioConnection:
                 case Response() | ErrorResponse():
                     self._channel.pending.resolve(entry)
                 case ProtocolError():
-                    answer.now(ErrorResponse(entry.request_id, entry, entry.request_id is None))
+                    answer.from_reader(ErrorResponse(entry.request_id, entry, entry.request_id is None))
 
     # ---- On a worker ----------------------------------------------------------------------------------
 
@@ -230,7 +230,7 @@ class StdioConnection:
                 response = self.server.dispatch(scope)
         finally:
             self._running.leave(scope)
-        answer.later(response)
+        answer.from_worker(response)
 
     # ---- Helpers --------------------------------------------------------------------------------------
 
@@ -323,4 +323,6 @@ def serve_stdio(server: McpServer, stream: ByteStream | None = None, *, signals:
         connection.start()
         signalled = bell.wait()
         log.info("shutting down: %s", signalled or connection.reason)
-        return connection.shut_down(Deadline(server.settings.shutdown_grace))
+        clean = connection.shut_down(Deadline(server.settings.shutdown_grace))
+        server.close()  # while another signal does not yet end the process
+        return clean

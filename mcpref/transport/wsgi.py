@@ -35,10 +35,10 @@ from ..errors import (
 )
 from ..headers import HeaderName, check_param_headers, check_standard_headers
 from ..jsonrpc import Batch, ErrorResponse, Notification, Request, Response, decode, encode
-from ..meta import MetaKey, RequestMeta
+from ..meta import RequestMeta
 from ..server.context import Auth
 from ..server.core import McpServer
-from ..server.inbound import check_required_meta, is_modern_request
+from ..server.inbound import carries_modern_meta, check_required_meta, is_modern_request
 from ..server.state import ConnectionState, ServerMode
 from ..settings import Settings
 from ..versions import LATEST_LEGACY, MODERN_VERSIONS, ProtocolVersion, is_modern, parse_version
@@ -122,14 +122,17 @@ class McpApp:
         return runtime
 
     def _start(self) -> Runtime:
+        # Outside the lock, because it is the application's code; of two that are made at once one is dropped.
+        made = None if self._make_seams is None else self._make_seams()
         with self._lock:
-            if self._runtime is None or self._runtime.pid != os.getpid():
-                made = None if self._make_seams is None else self._make_seams()
-                self._runtime = Runtime(self.server, self.settings, made, self._threads)
-                started = self._runtime
-            else:
+            if self._runtime is not None and self._runtime.pid == os.getpid():
                 return self._runtime
-        self.server.start()
+            self._runtime = started = Runtime(self.server, self.settings, made, self._threads)
+        try:
+            self.server.start()
+        except BaseException:
+            self._runtime = None  # the next request tries again
+            raise
         return started
 
     def use_threads(self, threads: int) -> None:
@@ -144,7 +147,7 @@ class McpApp:
         Answers that are computed in time are still sent. Afterwards the app answers 503.
         """
         runtime = self._runtime
-        if runtime is None or runtime.closing:
+        if runtime is None or not runtime.begin_closing():
             return True
         clean = runtime.close(Deadline(self.settings.shutdown_grace if grace is None else grace))
         self.server.close()
@@ -153,7 +156,13 @@ class McpApp:
     # ---- The request ----------------------------------------------------------------------------------
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-        exchange = Exchange(environ, start_response, self.runtime)
+        try:
+            exchange = Exchange(environ, start_response, self.runtime)
+        except Exception:
+            # A lifespan or a store that cannot be opened: nothing of it is the client's business.
+            log.exception("the server could not be started; the next request tries again")
+            start_response("503 Service Unavailable", [("Content-Length", "0"), ("Retry-After", "1")])
+            return []
         if not environ.get("wsgi.multithread", True):
             # One request at a time: whoever waited for another would wait for ever, whatever we were told.
             exchange.runtime.budget.threads = 1
@@ -212,7 +221,7 @@ class McpApp:
 
     def _post_message(self, exchange: Exchange) -> Iterable[bytes]:
         try:
-            message = decode(read_body(exchange.environ, self.settings))
+            message = decode(read_body(exchange.environ, self.settings, exchange.runtime.bodies))
         except ProtocolError as error:
             return exchange.error(400, error)
         if not isinstance(message, Request):
@@ -240,7 +249,7 @@ class McpApp:
         meta = RequestMeta.from_params(request.params)
         header = exchange.version_header
         # Spec: 2026-07-28 basic/versioning#compatibility-matrix
-        modern = MetaKey.PROTOCOL_VERSION in meta.raw or header in MODERN_VERSIONS
+        modern = carries_modern_meta(meta) or header in MODERN_VERSIONS
         if not modern and header is None and exchange.session_id is None:
             # Of no session, so nobody has shaken hands: an incomplete modern request learns what it lacks.
             modern = is_modern_request(request, meta, _NOBODY)
@@ -379,9 +388,8 @@ class McpApp:
         *,
         modern: bool,
         session: Session | None = None,
-        streams: bool = True,
     ) -> HttpStreamContext:
-        """The context of one request; ``streams`` is False where the answer must be one body."""
+        """The context of one request."""
         return HttpStreamContext(
             exchange.runtime,
             state,
@@ -390,7 +398,7 @@ class McpApp:
             headers=exchange.headers,
             auth=exchange.auth,
             session_id="" if session is None else session.id,
-            accepts_sse=streams and exchange.takes_sse,
+            accepts_sse=exchange.takes_sse,
             probe=make_probe(exchange.environ) if modern else None,
             multiprocess=bool(exchange.environ.get("wsgi.multiprocess")),
         )
@@ -432,6 +440,8 @@ class McpApp:
             body = stream.resume(session.id, last, probe) if last else None
             if body is None:
                 body = stream.open(session.id, priming=state.negotiated.features.priming_event, probe=probe)
+            if not runtime.seams.sessions.update(session.id):
+                stream.shut_down()  # it ended meanwhile, and whoever ended it may not have found this stream
         except BaseException:
             stream.leave()
             raise

@@ -36,7 +36,9 @@ class Hosts:
         app = server.wsgi_app(threads=threads, **options)
         wrapped = wrap(app)
         wire: Wire = (
-            MemoryWire(wrapped, environ or {}) if self.kind == "memory" else SocketWire(_told(wrapped, environ))
+            MemoryWire(wrapped, environ or {})
+            if self.kind == "memory"
+            else SocketWire(_told(wrapped, environ))
         )
         client = HttpClient(app, wire)
         self._wires.append(wire)

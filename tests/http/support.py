@@ -91,12 +91,20 @@ class HttpClient:
         return self.post(message, {**standard, **(headers or {})})
 
     def call(
-        self, name: str, arguments: Mapping[str, Any] | None = None, /, *, progress: object = None, **more: Any
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        /,
+        *,
+        progress: object = None,
+        **more: Any,
     ) -> Reply:
         """A modern ``tools/call``."""
         extra = {} if progress is None else {"progressToken": progress}
         meta = {**more.pop("meta", {}), **extra}
-        return self.modern("tools/call", {"name": name, "arguments": dict(arguments or {})}, meta=meta, **more)
+        return self.modern(
+            "tools/call", {"name": name, "arguments": dict(arguments or {})}, meta=meta, **more
+        )
 
     def listen(self, notifications: Mapping[str, Any], **more: Any) -> Reply:
         return self.modern("subscriptions/listen", {"notifications": dict(notifications)}, **more)
@@ -171,7 +179,13 @@ class SessionClient:
         return self.post(message, headers)
 
     def call(
-        self, name: str, arguments: Mapping[str, Any] | None = None, /, *, progress: object = None, **more: Any
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        /,
+        *,
+        progress: object = None,
+        **more: Any,
     ) -> Reply:
         params: dict[str, Any] = {"name": name, "arguments": dict(arguments or {})}
         if progress is not None:
@@ -200,3 +214,9 @@ class SessionClient:
 def methods(messages: Iterable[Mapping[str, Any]]) -> list[str]:
     """What each message is: its method, or which kind of answer."""
     return [message.get("method") or ("error" if "error" in message else "result") for message in messages]
+
+
+def text(reply: Reply) -> str:
+    """The text that a tool answered with."""
+    found: str = reply.result()["content"][0]["text"]
+    return found

@@ -18,6 +18,7 @@ from werkzeug.middleware.lint import LintMiddleware
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 from werkzeug.test import Client, EnvironBuilder
 
+from mcpref.cancellation import Deadline
 from mcpref.sse import EventDecoder, SseEvent
 from tests.threads import PATIENCE
 
@@ -105,7 +106,9 @@ class Reply:
     def next_event(self) -> SseEvent | None:
         """The next event; None at the end."""
         assert self.kind == SSE, (self.status, self.kind, self.body())
+        deadline = Deadline(PATIENCE)
         while not self._events and not self._over:
+            assert not deadline.expired, f"no event came: {self.raw!r}"  # comments do
             self._take()
         return self._events.pop(0) if self._events else None
 
@@ -127,7 +130,9 @@ class Reply:
 
     def until_raw(self, mark: bytes) -> None:
         """Read until the body contains something, which may be a comment."""
+        deadline = Deadline(PATIENCE)
         while mark not in self.raw:
+            assert not deadline.expired, f"{mark!r} did not come: {self.raw!r}"
             assert not self._over, f"the body ended without {mark!r}: {self.raw!r}"
             self._take()
 

@@ -59,7 +59,9 @@ class Environment:
         """
         requirements = [f"{self.package}=={self.version}", *self.extras]
         if not self._is_stamped(requirements):
-            print(f"setting up {self.root.name} with {' '.join(requirements)} ...", file=sys.stderr, flush=True)
+            print(
+                f"setting up {self.root.name} with {' '.join(requirements)} ...", file=sys.stderr, flush=True
+            )
             self._install(requirements)
             self._stamp.write_text("\n".join(requirements))
         return self.python

@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from .environments import SDK1, SDK2, Environment
+from .environments import FASTMCP, INSPECTOR, SDK1, SDK2, TS1, TS2, Environment
 
 PEERS: Final = Path(__file__).parent / "peers"
 
 REVISIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
 """Oldest first, so that a position can be compared."""
+
+TRANSPORTS: Final = ("stdio", "http")
+"""On HTTP the oldest revision has a transport of its own, HTTP+SSE; all others have Streamable HTTP."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +29,17 @@ class Check:
     what: str
     since: str = REVISIONS[0]
     until: str = REVISIONS[-1]
+    transports: tuple[str, ...] = TRANSPORTS
 
-    def exists_in(self, revision: str) -> bool:
+    def exists_in(self, transport: str, revision: str) -> bool:
         position = REVISIONS.index
-        return position(self.since) <= position(revision) <= position(self.until)
+        in_time = position(self.since) <= position(revision) <= position(self.until)
+        return in_time and transport in self.transports
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Another implementation's client: a program in its own environment that runs checks against a server."""
+    """Another implementation's client on one transport: a program in its own environment that runs checks."""
 
     key: str
     environment: Environment
@@ -49,23 +54,51 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Limitation:
-    """A cell that cannot be ok, because of the client. It fails the run as soon as it is ok after all."""
+    """Cells that cannot be ok, because of the client. One that is ok after all fails the run."""
 
     client: str
-    check: str
-    revisions: tuple[str, ...]
+    checks: tuple[str, ...]
     reason: str
+    """What the client lacks, or does wrong."""
+    revisions: tuple[str, ...] = REVISIONS
+    transports: tuple[str, ...] = TRANSPORTS
+    sometimes: bool = False
+    """A matter of luck: a cell that is ok is then no surprise."""
     frames: tuple[str, ...] = ()
     """The lines on the wire that show it, where it is the client that misbehaves."""
 
+    def covers(self, client: Client, check: Check, revision: str) -> bool:
+        return (
+            client.key == self.client
+            and client.transport in self.transports
+            and check.name in self.checks
+            and revision in self.revisions
+        )
+
+
+def _on_each_transport(
+    key: str, environment: Environment, program: str, revisions: tuple[str, ...]
+) -> tuple[Client, ...]:
+    newest_first = tuple(reversed(revisions))
+    return tuple(
+        Client(key, environment, PEERS / program, transport, newest_first) for transport in TRANSPORTS
+    )
+
+
+_LEGACY: Final = REVISIONS[:-1]
 
 CLIENTS: Final = (
-    Client("sdk2", SDK2, PEERS / "sdk2_client.py", "stdio", tuple(reversed(REVISIONS))),
-    Client("sdk1", SDK1, PEERS / "sdk1_client.py", "stdio", tuple(reversed(REVISIONS[:-1]))),
+    *_on_each_transport("sdk2", SDK2, "sdk2_client.py", REVISIONS),
+    *_on_each_transport("sdk1", SDK1, "sdk1_client.py", _LEGACY),
+    *_on_each_transport("fastmcp", FASTMCP, "fastmcp_client.py", REVISIONS),
+    *_on_each_transport("ts2", TS2, "ts2_client.py", REVISIONS),
+    *_on_each_transport("ts1", TS1, "ts1_client.py", _LEGACY),
+    # The newest of each era is all that its command line can ask for.
+    *_on_each_transport("inspector", INSPECTOR, "inspector_client.py", REVISIONS[-2:]),
 )
 
 SHUTDOWN: Final = Check(
-    "shutdown", "the server leaves by itself, with status 0, when its client closes stdin"
+    "shutdown", "the server leaves with status 0: on stdio when its client closes stdin, on HTTP on SIGTERM"
 )
 
 CHECKS: Final = (
@@ -81,10 +114,12 @@ CHECKS: Final = (
     Check("unicode", "text in many scripts, line separators, lone controls and an empty string"),
     Check("large", "an argument and a result of a megabyte"),
     Check("stray-output", "print() in a tool does not reach the wire"),
-    Check("tool-error", "a tool's own error, and a tool that is not there"),
+    Check("tool-error", "a tool's own error"),
+    Check("no-tool", "a tool that is not there"),
     Check("bad-arguments", "arguments that do not fit are explained, to whom the revision wants"),
     Check("crash", "a tool that crashes is an internal error that tells nothing of the server"),
-    Check("progress", "progress reports, in order and before the result"),
+    Check("progress", "progress reports, in order"),
+    Check("progress-burst", "progress reports with the result right behind them"),
     Check("log", "log messages, filtered by level"),
     Check("concurrent", "calls that wait for each other are run at once"),
     Check("cancel", "a call is abandoned: the handler notices, no answer comes, the next call works"),
@@ -98,15 +133,23 @@ CHECKS: Final = (
     Check("sample", "the client's model is asked"),
     Check("roots", "the client's roots are asked for"),
     Check("undeclared", "a question to a client that did not declare it is refused"),
-    Check("resources", "list and read, text and binary, and a resource that is not there"),
+    Check("resources", "list and read, text and binary"),
+    Check("no-resource", "a resource that is not there"),
     Check("templates", "templates are listed, and read through a variable"),
     Check("prompts", "list and get, with arguments, and a missing one"),
     Check("completion", "completion of a prompt's argument and of a template's variable"),
     Check("list-changed", "a tool comes and goes, and the client hears of it"),
     Check("updated", "a resource changes, and only who asked for it hears of it"),
+    Check(
+        "close",
+        "the client ends its session",
+        since="2025-03-26",
+        until="2025-11-25",
+        transports=("http",),
+    ),
 )
 
 
-def checks_for(revision: str) -> list[Check]:
-    """The checks that make a cell on this revision, in the table's order."""
-    return [check for check in CHECKS if check.exists_in(revision)]
+def checks_for(transport: str, revision: str) -> list[Check]:
+    """The checks that make a cell there, in the table's order."""
+    return [check for check in CHECKS if check.exists_in(transport, revision)]

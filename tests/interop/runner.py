@@ -6,18 +6,25 @@ Knows how a program is started, watched and read; what the checks ask is the pro
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from .environments import PROJECT_ROOT
+from .environments import NODE, PROJECT_ROOT
 from .limitations import limitation_for
-from .matrix import SHUTDOWN, Check, Client, checks_for
+from .matrix import SHUTDOWN, Check, Client, Limitation, checks_for
 
-HERE: Final = Path(__file__).parent
-SERVER: Final = (sys.executable, str(HERE / "server.py"))
+SERVER: Final = (sys.executable, "-m", "tests.interop.server")
+TEE: Final = (sys.executable, "-m", "tests.interop.tee", "{frames}")
+
+ON_TRANSPORT: Final = {
+    "stdio": (*TEE, *SERVER),
+    "http": (*SERVER, "--port", "0", "--frames", "{frames}"),
+}
+"""The server that a client's program starts for each connection."""
 
 ROW_SECONDS: Final = 300.0
 """How long one client may take for all checks of one revision; each check has a deadline of its own."""
@@ -43,17 +50,20 @@ class Cell:
     """The records of its connections."""
 
     @property
-    def limitation(self) -> str | None:
+    def limitation(self) -> Limitation | None:
         """Why the client itself is the reason, if that is known."""
-        entry = limitation_for(self.client.key, self.check.name, self.revision)
-        return entry.reason if entry is not None else None
+        return limitation_for(self.client, self.check, self.revision)
 
     @property
     def verdict(self) -> str:
         """ok, known (the client's own limitation), stale (it is listed as one, yet passes) or FAIL."""
-        if self.limitation is None:
+        limitation = self.limitation
+        if limitation is None or (limitation.sometimes and self.ok):
             return "ok" if self.ok else "FAIL"
         return "stale" if self.ok else "known"
+
+    def is_known_by(self, entry: Limitation) -> bool:
+        return self.verdict == "known" and self.limitation is entry
 
     @property
     def is_fine(self) -> bool:
@@ -71,7 +81,12 @@ class Row:
 def check_server() -> None:
     """Start the server with nobody to talk to, once, before each cell would fail for one and the same reason."""
     done = subprocess.run(
-        SERVER, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=START_SECONDS
+        SERVER,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=START_SECONDS,
+        cwd=PROJECT_ROOT,
     )
     if done.returncode:
         raise ServerFailed(f"{' '.join(SERVER)}: exit {done.returncode}\n{done.stderr[-3000:]}")
@@ -79,17 +94,17 @@ def check_server() -> None:
 
 def run_row(client: Client, revision: str, frames: Path, only: frozenset[str]) -> Row:
     """Run a client's checks on one revision. A program that dies or hangs fails the cells it left out."""
-    checks = [check for check in checks_for(revision) if not only or check.name in only]
+    checks = [check for check in checks_for(client.transport, revision) if not only or check.name in only]
     if not checks:
         return Row([], "")
     frames.mkdir(parents=True, exist_ok=True)
     command = [
         *(str(client.environment.ensure()), str(client.program)),
-        *("--revision", revision, "--frames", str(frames)),
+        *("--revision", revision, "--transport", client.transport, "--frames", str(frames.resolve())),
         *("--checks", ",".join(check.name for check in checks)),
-        *("--", sys.executable, str(HERE / "tee.py"), "{frames}", *SERVER),
+        *("--", *ON_TRANSPORT[client.transport]),
     ]
-    stdout, stderr, ending = _run(command)
+    stdout, stderr, ending = _run(command, client.environment.root)
     found = {result["check"]: result for result in _results(stdout)}
     cells = []
     for check in checks:
@@ -102,9 +117,17 @@ def run_row(client: Client, revision: str, frames: Path, only: frozenset[str]) -
     return Row(cells, stderr)
 
 
-def _run(command: list[str]) -> tuple[str, str, str]:
+def _run(command: list[str], root: Path) -> tuple[str, str, str]:
+    # What a peer that is no Python program needs to know: where its packages and its interpreter are.
+    where = {"INTEROP_ROOT": str(root), "INTEROP_NODE": str(NODE.root / "bin" / "node")}
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", cwd=PROJECT_ROOT
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        cwd=PROJECT_ROOT,
+        env={**os.environ, **where},
     )
     try:
         stdout, stderr = process.communicate(timeout=ROW_SECONDS)

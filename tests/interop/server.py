@@ -1,13 +1,16 @@
 """The server that other implementations' clients are let loose on: one tool, resource or prompt per check.
 
-Written as an application would be, on the public API alone. The peers' checks name what is here.
+Written as an application would be, on the public API alone. The peers' checks name what is here. Only what
+follows the last tool is for the checks' sake: on HTTP the server records what passes, as tee.py does on stdio.
 """
 
 from __future__ import annotations
 
+import argparse
 import threading
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from mcpref import (
     Content,
@@ -21,12 +24,30 @@ from mcpref import (
     content,
 )
 
+if TYPE_CHECKING:
+    from mcpref.transport.wsgi import McpApp
+
 PNG = b"\x89PNG\r\n\x1a\n"
 RAW = bytes(range(256))
 MEETING_SECONDS = 10.0
 HOLDING_SECONDS = 15.0
 
-server = McpServer("interop", version="1.0", instructions="Ask me anything.", resource_subscriptions=True)
+
+class InteropServer(McpServer):
+    """What `run("http")` serves is recorded, and speaks the transport of 2024-11-05 too."""
+
+    frames: Path | None = None
+
+    def wsgi_app(self, **options: Any) -> McpApp:
+        if self.frames is None:
+            return super().wsgi_app(legacy_sse=True, **options)
+        from .recording import RecordingApp
+        from .records import Recorder, create_next
+
+        return RecordingApp(self, Recorder(create_next(self.frames)), legacy_sse=True, **options)
+
+
+server = InteropServer("interop", version="1.0", instructions="Ask me anything.", resource_subscriptions=True)
 
 
 @dataclass
@@ -113,10 +134,12 @@ def crash() -> str:
 
 
 @server.tool
-def steps(ctx: RequestContext, count: int) -> str:
-    """Report progress at each step."""
+def steps(ctx: RequestContext, count: int, linger: float = 0.0) -> str:
+    """Report progress at each step, and take some more time after the last."""
     for number in range(1, count + 1):
         ctx.report_progress(number, count, f"step {number}")
+    if linger:
+        ctx.wait(linger)
     return f"{count} steps"
 
 
@@ -282,5 +305,22 @@ def touch(uri: str) -> str:
     return "touched"
 
 
+# ---- Serving ------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, help="serve HTTP on this port, at /mcp; 0 picks a free one")
+    parser.add_argument(
+        "--frames", type=Path, help="where the record of an HTTP server goes, without its number"
+    )
+    arguments = parser.parse_args()
+    if arguments.port is None:
+        server.run()
+        return
+    server.frames = arguments.frames
+    server.run("http", port=arguments.port)
+
+
 if __name__ == "__main__":
-    server.run()
+    main()

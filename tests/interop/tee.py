@@ -1,39 +1,25 @@
-"""`tee.py FRAMES COMMAND...`: stands between a client and a stdio server and records every line that passes.
+"""`tee FRAMES COMMAND...`: stands between a client and a stdio server and records every line that passes.
 
-The client starts this program instead of the server; bytes go through unchanged in both directions. FRAMES
-gets one JSON object per line that passed, `{"at", "from", "line"}`, and at the end `{"at", "exit"}` with the
-server's exit status. A file without that last record tells that the client killed the server.
+The client starts this program instead of the server; bytes go through unchanged in both directions. The next
+free one of the files FRAMES.0.jsonl, FRAMES.1.jsonl, ... gets one JSON object per line that passed, `{"at",
+"from", "line"}`, and at the end `{"at", "exit"}` with the server's exit status. A file without that last record
+tells that the client killed the server.
 
 Needs the standard library alone and knows nothing of the protocol: what it records can be wrong in any way.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import threading
-import time
-from typing import Any, TextIO
+from pathlib import Path
+
+from .records import Recorder, create_next
 
 CHUNK = 1 << 16
-
-
-class Recorder:
-    """Writes records to a file as they happen; called from both copying threads."""
-
-    def __init__(self, out: TextIO) -> None:
-        self._out = out
-        self._lock = threading.Lock()
-        self._begin = time.monotonic()
-
-    def record(self, **fields: Any) -> None:
-        with self._lock:
-            at = round(time.monotonic() - self._begin, 4)
-            self._out.write(json.dumps({"at": at, **fields}) + "\n")
-            self._out.flush()
 
 
 def copy(source: int, sink: int, origin: str, recorder: Recorder) -> None:
@@ -56,7 +42,7 @@ def copy(source: int, sink: int, origin: str, recorder: Recorder) -> None:
 
 def main() -> int:
     frames, *command = sys.argv[1:]
-    with open(frames, "w", encoding="utf-8") as out:
+    with create_next(Path(frames)) as out:
         recorder = Recorder(out)
         server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         assert server.stdin is not None

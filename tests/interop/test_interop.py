@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from werkzeug.test import EnvironBuilder
+
+from mcpref import McpServer, RequestContext
+from mcpref.meta import MetaKey
 
 from . import limitations, runner
-from .environments import SDK2, Environment
+from .environments import PROJECT_ROOT, SDK2, Environment
 from .matrix import CHECKS, CLIENTS, REVISIONS, Check, Client, Limitation, checks_for
+from .recording import RecordingApp
+from .records import Recorder
 from .report import render
 from .runner import Cell, run_row
 
 HERE = Path(__file__).parent
+META = {
+    MetaKey.PROTOCOL_VERSION: REVISIONS[-1],
+    MetaKey.CLIENT_CAPABILITIES: {},
+    MetaKey.CLIENT_INFO: {"name": "tests", "version": "0"},
+}
 CALL = next(check for check in CHECKS if check.name == "call")
 
 
 def tee(frames: Path, server: str, stdin: bytes) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, str(HERE / "tee.py"), str(frames), sys.executable, "-c", server]
-    return subprocess.run(command, input=stdin, capture_output=True, timeout=30)
+    command = [sys.executable, "-m", "tests.interop.tee", str(frames), sys.executable, "-c", server]
+    return subprocess.run(command, input=stdin, capture_output=True, timeout=30, cwd=PROJECT_ROOT)
 
 
 def records(path: Path) -> list[dict[str, Any]]:
@@ -30,13 +43,13 @@ def records(path: Path) -> list[dict[str, Any]]:
 
 
 def test_tee_copies_bytes_unchanged_and_records_both_sides(tmp_path: Path) -> None:
-    frames = tmp_path / "frames.jsonl"
+    frames = tmp_path / "frames"
     sent = b'{"a": "\xc3\xa9"}\n\xff\xfe not UTF-8\n' + b"x" * 300_000 + b"\ncut short"
     echo = "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read()); sys.exit(7)"
     done = tee(frames, echo, sent)
     assert done.stdout == sent
     assert done.returncode == 7
-    *lines, last = records(frames)
+    *lines, last = records(tmp_path / "frames.0.jsonl")
     assert last["exit"] == 7
     for side in ("client", "server"):
         seen = [record for record in lines if record["from"] == side]
@@ -45,15 +58,70 @@ def test_tee_copies_bytes_unchanged_and_records_both_sides(tmp_path: Path) -> No
 
 
 def test_tee_passes_a_signal_on_and_tells_of_it(tmp_path: Path) -> None:
-    frames = tmp_path / "frames.jsonl"
     server = "import sys; print('up', flush=True); sys.stdin.read()"
-    command = [sys.executable, str(HERE / "tee.py"), str(frames), sys.executable, "-c", server]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    command = [
+        sys.executable,
+        "-m",
+        "tests.interop.tee",
+        str(tmp_path / "frames"),
+        sys.executable,
+        "-c",
+        server,
+    ]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=PROJECT_ROOT
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"up\n"
         process.terminate()
         assert process.wait(30) == 128 + 15
-    assert records(frames)[-1]["exit"] == -15
+    assert records(tmp_path / "frames.0.jsonl")[-1]["exit"] == -15
+
+
+def test_servers_that_share_a_prefix_have_a_record_each(tmp_path: Path) -> None:
+    for _ in range(2):
+        tee(tmp_path / "frames", "pass", b"")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["frames.0.jsonl", "frames.1.jsonl"]
+
+
+def post(app: RecordingApp, message: dict[str, Any], **headers: str) -> Iterable[bytes]:
+    body = json.dumps(message).encode()
+    environ = EnvironBuilder("/mcp", method="POST", data=body, content_type="application/json").get_environ()
+    environ["HTTP_ACCEPT"] = "application/json, text/event-stream"
+    environ.update({f"HTTP_{name}": value for name, value in headers.items()})
+    return app(environ, lambda status, headers, *rest: None)
+
+
+def test_an_http_server_is_recorded_with_requests_messages_and_ends() -> None:
+    server = McpServer("recorded")
+
+    @server.tool
+    def two(ctx: RequestContext) -> str:
+        ctx.report_progress(1)
+        return "done"
+
+    out = io.StringIO()
+    app = RecordingApp(server, Recorder(out))
+    meta = {**META, "progressToken": 7}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "two", "_meta": meta}}
+    body = post(app, call, MCP_PROTOCOL_VERSION=REVISIONS[-1], MCP_METHOD="tools/call", MCP_NAME="two")
+    sent = b"".join(body)
+    body.close()  # type: ignore[attr-defined]
+    app.close()
+    asked, status, *messages, closed = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert (asked["request"], asked["headers"]["Mcp-Name"], json.loads(asked["line"])) == (
+        "POST /mcp",
+        "two",
+        call,
+    )
+    assert (status["status"], status["headers"]["Content-Type"]) == (200, "text/event-stream")
+    assert [json.loads(message["line"]).get("method", "result") for message in messages] == [
+        "notifications/progress",
+        "result",
+    ]
+    assert all(message["line"].encode() in sent for message in messages)
+    assert closed["closed"] == "at the end"
+    assert {record["on"] for record in (asked, status, *messages, closed)} == {asked["on"]}
 
 
 def test_every_check_is_implemented_and_none_is_forgotten() -> None:
@@ -63,11 +131,13 @@ def test_every_check_is_implemented_and_none_is_forgotten() -> None:
 
 
 def test_a_check_makes_a_cell_only_where_its_feature_exists() -> None:
-    names = {revision: {check.name for check in checks_for(revision)} for revision in REVISIONS}
+    names = {revision: {check.name for check in checks_for("stdio", revision)} for revision in REVISIONS}
     assert "elicit" not in names["2025-03-26"]
     assert "elicit" in names["2025-06-18"]
     assert "ping" in names["2025-11-25"]
     assert "ping" not in names["2026-07-28"]
+    assert "close" not in names["2025-11-25"]
+    assert "close" in {check.name for check in checks_for("http", "2025-11-25")}
 
 
 class Fake(Environment):
@@ -128,18 +198,33 @@ print('{{"check": "call", "ok": true}}')
 def test_a_limitation_excuses_a_cell_until_it_passes(
     monkeypatch: pytest.MonkeyPatch, ok: bool, verdict: str, fine: bool
 ) -> None:
-    entry = Limitation("sdk2", "call", ("2025-11-25",), "it cannot count")
+    entry = Limitation("sdk2", ("call",), "it cannot count", ("2025-11-25",), ("stdio",))
     monkeypatch.setattr(limitations, "LIMITATIONS", (entry,))
     cell = Cell(CLIENTS[0], "2025-11-25", CALL, ok)
     assert (cell.verdict, cell.is_fine) == (verdict, fine)
     assert Cell(CLIENTS[0], "2025-06-18", CALL, ok=False).verdict == "FAIL"
+    assert Cell(CLIENTS[1], "2025-11-25", CALL, ok=False).verdict == "FAIL"
 
 
-def test_every_limitation_names_a_cell_that_exists() -> None:
+@pytest.mark.parametrize(("ok", "verdict"), [(False, "known"), (True, "ok")])
+def test_a_limitation_that_is_a_matter_of_luck_never_gets_stale(
+    monkeypatch: pytest.MonkeyPatch, ok: bool, verdict: str
+) -> None:
+    entry = Limitation("sdk2", ("call",), "it counts on good days", sometimes=True)
+    monkeypatch.setattr(limitations, "LIMITATIONS", (entry,))
+    assert Cell(CLIENTS[0], "2025-11-25", CALL, ok).verdict == verdict
+
+
+def test_every_limitation_names_cells_that_exist() -> None:
     for entry in limitations.LIMITATIONS:
-        assert entry.client in {client.key for client in CLIENTS}
-        for revision in entry.revisions:
-            assert entry.check in {check.name for check in checks_for(revision)}
+        explained = {
+            check.name
+            for client in CLIENTS
+            for revision in client.revisions
+            for check in checks_for(client.transport, revision)
+            if entry.covers(client, check, revision)
+        }
+        assert explained == set(entry.checks)
 
 
 def test_the_table_shows_verdicts_reasons_and_frames(tmp_path: Path) -> None:

@@ -38,7 +38,6 @@ LOCAL = {
     "ConnectionClosed",
     "RequestTimeout",
     "RequestCancelled",
-    "NoBackChannel",
     "Busy",
     "InvalidAnswer",
     "LocalProtocolError",

@@ -354,7 +354,7 @@ class TestCancellation:
         @server.tool
         def wait(ctx: RequestContext, name: str) -> str:
             running.release()
-            ctx.wait(PATIENCE)
+            ctx.wait(10 * PATIENCE)  # longer than the end is waited for
             return name
 
         with Wire(server) as wire:
@@ -371,7 +371,12 @@ class TestCancellation:
             assert wire.connection.state.in_flight == {}
 
     @pytest.mark.parity(30)
-    @pytest.mark.req("2025-11-25:cancel.race", "2026-07-28:cancel.races", "2026-07-28:cancel.server-free")
+    @pytest.mark.req(
+        "2025-11-25:cancel.race",
+        "2025-11-25:cancel.free-resources",
+        "2026-07-28:cancel.races",
+        "2026-07-28:cancel.server-free",
+    )
     def test_a_cancellation_that_crosses_the_answer_leaves_one_or_none(self) -> None:
         server = make_server()
         with Wire(server) as wire, restless():
@@ -384,7 +389,12 @@ class TestCancellation:
             assert len(answered) == len(set(answered)) <= count
             assert wire.connection.state.in_flight == {}
 
-    @pytest.mark.req("2025-11-25:cancel.sender-ignores-late")
+    @pytest.mark.req(
+        "2025-11-25:cancel.sender-ignores-late",
+        "2025-11-25:cancel.notification-shape",
+        "2025-11-25:cancel.same-direction",
+        "2025-11-25:cancel.request-id-given",
+    )
     def test_a_question_of_a_cancelled_request_is_withdrawn_and_a_late_answer_ignored(self) -> None:
         server = make_server()
 
@@ -398,7 +408,11 @@ class TestCancellation:
             wire.send(call(7, "ask", modern=False))
             question = wire.notified("elicitation/create")
             wire.send(cancel(7))
-            assert wire.notified("notifications/cancelled")["params"]["requestId"] == question["id"]
+            withdrawn = wire.notified("notifications/cancelled")
+            assert withdrawn.keys() == {"jsonrpc", "method", "params"}
+            assert withdrawn["params"].keys() == {"requestId", "reason"}
+            assert withdrawn["params"]["requestId"] == question["id"]
+            assert type(withdrawn["params"]["reason"]) is str
             wire.send({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "cancel"}})
             assert text_of(wire.ask(call(8, "echo", {"text": "x"}, modern=False))) == "x"
             assert wire.finish()
@@ -710,6 +724,7 @@ class TestEnd:
         gate.wait_for(1)
         assert wire.finish(grace=0.05) is False
         gate.open.set()
+        assert wire.inbox.rest() == []
 
     def test_a_change_made_by_the_last_handler_is_told(self) -> None:
         server = make_server()

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ...discovery import DiscoverResult
 from ...errors import InvalidParams
+from ...jsonrpc import encode_json
 from ...versions import MODERN_VERSIONS, negotiate
 from ..results import shape
 from ..state import ServerMode
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 log = logging.getLogger("mcpref.server")
 
 
+#: What a client may say about itself, in bytes.
+MAX_CLIENT: Final = 64 * 1024
+
+
 def initialize(server: McpServer, scope: RequestScope, params: Mapping[str, Any]) -> dict[str, Any]:
     """Open a legacy connection.
 
@@ -34,8 +39,11 @@ def initialize(server: McpServer, scope: RequestScope, params: Mapping[str, Any]
         raise InvalidParams("params.protocolVersion must be a version string such as '2025-11-25'")
     capabilities = params.get("capabilities")
     client_info = params.get("clientInfo")
+    # Kept for as long as the connection lives, so they must be of a sane size.
+    if len(encode_json([capabilities, client_info])) > MAX_CLIENT:
+        raise InvalidParams(f"capabilities and clientInfo together may have at most {MAX_CLIENT} bytes")
     version = negotiate(requested)
-    state = scope.state or server.bound_state
+    state = server.state_of(scope)
     state.negotiate(
         version,
         capabilities if type(capabilities) is dict else {},

@@ -23,5 +23,5 @@ def set_level(server: McpServer, scope: RequestScope, params: Mapping[str, Any])
     if level not in LOG_LEVELS:
         # Spec: 2025-11-25 server/utilities/logging#error-handling
         raise InvalidParams(f"params.level must be one of: {', '.join(LOG_LEVELS)}")
-    (scope.state or server.bound_state).set_log_level(level)
+    server.state_of(scope).set_log_level(level)
     return {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import InvalidParams
 from ..calling import InputNeeded, invoke
-from ..responses import InputRequired, as_messages
+from ..responses import as_messages
 from ..results import needs_shaping, shape_content
 from ..signature import InputError
 from .params import check_scopes, optional_object, require_str
@@ -49,8 +49,6 @@ def get_prompt(server: McpServer, scope: RequestScope, params: Mapping[str, Any]
     value = invoke(server, scope, prompt.fn, args, kwargs, prompt.signature.context)
     if isinstance(value, InputNeeded):
         return value
-    if isinstance(value, InputRequired):
-        return server.ask_for(scope, value)
     messages = as_messages(value)
     version = scope.protocol_version
     if needs_shaping(version):

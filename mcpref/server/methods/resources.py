@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...caching import with_cache
 from ...errors import InvalidParams, ResourceNotFound
 from ..calling import InputNeeded, invoke
-from ..responses import InputRequired, as_contents
+from ..responses import as_contents
 from ..results import shape
 from ..signature import InputError
 from .params import check_scopes, require_str
@@ -59,8 +59,6 @@ def read_resource(server: McpServer, scope: RequestScope, params: Mapping[str, A
     value = invoke(server, scope, resource.fn, args, kwargs, resource.signature.context)
     if isinstance(value, InputNeeded):
         return value
-    if isinstance(value, InputRequired):
-        return server.ask_for(scope, value)
     version = scope.protocol_version
     contents = [
         shape("ResourceContents", entry, version) for entry in as_contents(uri, value, resource.mime_type)
@@ -79,13 +77,13 @@ def subscribe(server: McpServer, scope: RequestScope, params: Mapping[str, Any])
     uri = _uri(params)
     if server.catalog.find_resource(uri) is None:
         raise ResourceNotFound(uri)
-    (scope.state or server.bound_state).subscribe(uri)
+    server.state_of(scope).subscribe(uri)
     return {}
 
 
 def unsubscribe(server: McpServer, scope: RequestScope, params: Mapping[str, Any]) -> dict[str, Any]:
     """Stop watching a resource; one that was not watched is not watched afterwards either."""
-    (scope.state or server.bound_state).unsubscribe(_uri(params))
+    server.state_of(scope).unsubscribe(_uri(params))
     return {}
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import InvalidParams, LocalError, PeerError, RequestCancelled, ToolError
 from ...jsonrpc import encode_json
 from ..calling import InputNeeded, invoke
-from ..responses import InputRequired, ToolResponse, as_blocks, is_content
+from ..responses import ToolResponse, as_blocks, is_content
 from ..results import shape_blocks
 from ..signature import InputError
 from .params import check_scopes, optional_object, require_str
@@ -53,7 +53,7 @@ def call_tool(server: McpServer, scope: RequestScope, params: Mapping[str, Any])
         return _failed(server, error)
     if isinstance(value, InputNeeded):
         return value
-    return to_result(server, scope, tool, value)
+    return to_result(tool, value, scope.protocol_version)
 
 
 def _refused(name: str, error: InputError, version: ProtocolVersion) -> dict[str, Any]:
@@ -80,15 +80,18 @@ def error_result(message: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": message}], "isError": True}
 
 
-def to_result(server: McpServer, scope: RequestScope, tool: Tool, value: object) -> dict[str, Any]:
+def to_result(tool: Tool, value: object, version: ProtocolVersion) -> dict[str, Any]:
     """What a tool returned, as a CallToolResult of the revision in effect."""
-    version = scope.protocol_version
-    if is_content(value) or (tool.check_output is None and value in ([], ())):
-        if tool.check_output is not None and value is not None:
-            raise TypeError(f"tool {tool.name!r} has an output_schema and must return data or a ToolResponse")
+    if value is None and tool.check_output is not None:
+        pass  # a null that the return type allows
+    elif is_content(value) or (tool.check_output is None and value in ([], ())):
+        if tool.check_output is not None:
+            raise TypeError(
+                f"tool {tool.name!r} promises data by its return type or output_schema, and returned text or content"
+            )
         return {"content": shape_blocks(as_blocks(value), version), "isError": False}
-    if isinstance(value, ToolResponse | InputRequired):
-        return _from_response(server, scope, tool, value)
+    if isinstance(value, ToolResponse):
+        return _from_response(tool, value, version)
     structured = _checked(tool, tool.encode(value))
     # Spec: 2026-07-28 server/tools#structured-content SHOULD also be there as text, for older clients
     result: dict[str, Any] = {
@@ -98,14 +101,7 @@ def to_result(server: McpServer, scope: RequestScope, tool: Tool, value: object)
     return _with_structured(result, structured, version)
 
 
-def _from_response(
-    server: McpServer, scope: RequestScope, tool: Tool, response: ToolResponse[Any] | InputRequired
-) -> dict[str, Any]:
-    needs = response if isinstance(response, InputRequired) else response.needs
-    if needs is not None:
-        return server.ask_for(scope, needs)
-    assert isinstance(response, ToolResponse)
-    version = scope.protocol_version
+def _from_response(tool: Tool, response: ToolResponse[Any], version: ProtocolVersion) -> dict[str, Any]:
     result: dict[str, Any] = {
         "content": shape_blocks(response.content, version),
         "isError": response.is_error,

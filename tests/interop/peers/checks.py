@@ -7,7 +7,7 @@ import base64
 import json
 
 import anyio
-from harness import Handlers, check, error_of, eventually, expect, same, short, since, text_of
+from harness import MODERN, Handlers, check, error_of, eventually, expect, same, short, since, text_of
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
 RAW = base64.b64encode(bytes(range(256))).decode()
@@ -26,7 +26,7 @@ async def connect(peer):
         same(session.instructions, "Ask me anything.", "instructions")
         for capability in ("tools", "resources", "prompts"):
             expect(capability in session.capabilities, f"capability {capability} is missing")
-        same("completions" in session.capabilities, since(session, "2025-03-26"), "completions capability")
+        same("completions" in session.capabilities, since(peer, "2025-03-26"), "completions capability")
 
 
 @check("pinned")
@@ -53,9 +53,9 @@ async def list_tools(peer):
     same(add["description"], "Add two integers.", "description")
     # What a revision does not know must not be in it.
     wire = {tool["name"]: tool for tool in peer.results("tools/list")[0]["tools"]}
-    same("annotations" in wire["add"], since(session, "2025-03-26"), "annotations on the wire")
-    same("title" in wire["add"], since(session, "2025-06-18"), "title on the wire")
-    same("outputSchema" in wire["forecast"], since(session, "2025-06-18"), "outputSchema on the wire")
+    same("annotations" in wire["add"], since(peer, "2025-03-26"), "annotations on the wire")
+    same("title" in wire["add"], since(peer, "2025-06-18"), "title on the wire")
+    same("outputSchema" in wire["forecast"], since(peer, "2025-06-18"), "outputSchema on the wire")
 
 
 # ---- Calling ------------------------------------------------------------------------------------------
@@ -133,6 +133,11 @@ async def tool_error(peer):
         failed = await session.call("refuse", {"why": "out of stock"})
         expect(failed.get("isError"), "a ToolError is no isError result")
         same(failed["content"][0]["text"], "out of stock", "the tool's own words")
+
+
+@check("no-tool")
+async def no_tool(peer):
+    async with peer.connect() as session:
         same((await error_of(session.call("nothing", {}))).code, -32602, "code for an unknown tool")
 
 
@@ -140,7 +145,7 @@ async def tool_error(peer):
 async def bad_arguments(peer):
     async with peer.connect() as session:
         wrong = session.call("add", {"a": "forty"})
-        if since(session, "2025-11-25"):
+        if since(peer, "2025-11-25"):
             # From here on they are the model's to read and correct, before that the client's mistake.
             result = await wrong
             expect(result.get("isError"), "wrong arguments are no isError result")
@@ -166,18 +171,28 @@ async def crash(peer):
 # ---- While a call runs --------------------------------------------------------------------------------
 
 
-@check("progress")
-async def progress(peer):
+async def reports_of(peer, **arguments):
     reports = []
 
     async def on_progress(done, total, message):
         reports.append((done, total, message))
 
     async with peer.connect() as session:
-        same(text_of(await session.call("steps", {"count": 3}, on_progress=on_progress)), "3 steps", "result")
-        await eventually(lambda: len(reports) == 3, f"three reports, not {reports}")
-    message = "step {}".format if since(session, "2025-03-26") else lambda number: None
+        result = await session.call("steps", {"count": 3, **arguments}, on_progress=on_progress)
+        same(text_of(result), "3 steps", "result")
+        await eventually(lambda: len(reports) == 3, f"three reports, not {reports}", seconds=2.0)
+    message = "step {}".format if since(peer, "2025-03-26") else lambda number: None
     same(reports, [(number, 3, message(number)) for number in (1, 2, 3)], "reports")
+
+
+@check("progress")
+async def progress(peer):
+    await reports_of(peer, linger=0.3)
+
+
+@check("progress-burst")
+async def progress_burst(peer):
+    await reports_of(peer)
     methods = [frame.get("method", "result") for frame in peer.frames("server")]
     expect(methods[-1] == "result", "the result was not the last line")
 
@@ -216,7 +231,11 @@ async def cancel(peer):
                 await anyio.sleep(0.02)
         same(outcome, "cancelled", "what the handler saw")
         same(text_of(await session.call("add", {"a": 1, "b": 1})), "2", "next call")
-    expect(peer.sent("notifications/cancelled"), "the client sent no cancellation")
+    if peer.is_http and since(peer, MODERN):
+        (held,) = [entry for entry in peer.requests("POST") if entry["headers"].get("Mcp-Name") == "hold"]
+        expect(held["closed"], "the client left the stream of its call open")
+    else:
+        expect(peer.sent("notifications/cancelled"), "the client sent no cancellation")
     (held,) = [frame["id"] for frame in peer.sent("tools/call") if frame["params"]["name"] == "hold"]
     answers = [frame for frame in peer.frames("server") if frame.get("id") == held]
     expect(not answers, f"the cancelled call was answered: {short(answers)}")
@@ -295,7 +314,7 @@ async def roots(peer):
 async def undeclared(peer):
     async with peer.connect() as session:
         error = await error_of(session.call("write", {"topic": "rain"}))
-        same(error.code, -32021 if since(session, "2026-07-28") else -32600, "code")
+        same(error.code, -32021 if since(peer, MODERN) else -32600, "code")
 
 
 # ---- Resources, prompts, completion -------------------------------------------------------------------
@@ -311,8 +330,13 @@ async def resources(peer):
         same((note["uri"], note["text"]), ("note://shopping", "milk"), "text")
         raw = (await session.read("raw://bytes"))["contents"][0]
         same((raw["blob"], raw["mimeType"]), (RAW, "application/octet-stream"), "binary")
+
+
+@check("no-resource")
+async def no_resource(peer):
+    async with peer.connect() as session:
         error = await error_of(session.read("note://nothing"))
-        same(error.code, -32602 if since(session, "2026-07-28") else -32002, "code for an unknown resource")
+        same(error.code, -32602 if since(peer, MODERN) else -32002, "code for an unknown resource")
 
 
 @check("templates")
@@ -350,11 +374,28 @@ async def completion(peer):
 # ---- Changes ------------------------------------------------------------------------------------------
 
 
+async def can_be_told(peer):
+    """Wait for the stream that changes come on: clients open it by the way, and nobody tells when it is there."""
+    if peer.is_http and not since(peer, MODERN):
+        await eventually(lambda: any(entry["status"] for entry in peer.requests("GET")), "a GET stream")
+
+
+def ended_listening(peer):
+    if peer.is_http:
+        return any(
+            entry["closed"]
+            for entry in peer.requests("POST")
+            if entry["headers"].get("Mcp-Method") == "subscriptions/listen"
+        )
+    return peer.sent("notifications/cancelled")
+
+
 @check("list-changed")
 async def list_changed(peer):
     handlers = Handlers()
     method = "notifications/tools/list_changed"
     async with peer.connect(handlers) as session, session.listening(tools=True):
+        await can_be_told(peer)
         await session.call("grow", {"name": "sprout"})
         await eventually(lambda: len(handlers.told(method)) == 1, f"{method} after a tool came")
         same(text_of(await session.call("sprout", {})), "sprouted", "the new tool")
@@ -370,12 +411,23 @@ async def updated(peer):
     method = "notifications/resources/updated"
     async with peer.connect(handlers) as session:
         async with session.listening(resources=["note://shopping"]):
+            await can_be_told(peer)
             await session.call("touch", {"uri": "raw://bytes"})
             await session.call("touch", {"uri": "note://shopping"})
             await eventually(lambda: handlers.told(method), method)
-        if since(session, "2026-07-28"):
-            await eventually(lambda: peer.sent("notifications/cancelled"), "the client ends its stream")
+        if since(peer, MODERN):
+            await eventually(lambda: ended_listening(peer), "the client ends its stream")
         await session.call("touch", {"uri": "note://shopping"})
         # A round trip more: whatever was sent before has then arrived.
         await session.call("echo", {"text": "done"})
         same([params["uri"] for params in handlers.told(method)], ["note://shopping"], "updates")
+
+
+# ---- Leaving ------------------------------------------------------------------------------------------
+
+
+@check("close")
+async def close(peer):
+    async with peer.connect() as session:
+        await session.list_tools()
+    same([entry["status"] for entry in peer.requests("DELETE")], [204], "status of the answer to DELETE")

@@ -5,15 +5,23 @@ client's program supplies `connect` and calls `main`; the checks are in checks.p
 """
 
 import argparse
+import contextlib
 import functools
 import json
+import re
+import subprocess
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 
 import anyio
 
 CHECK_SECONDS = 20
+START_SECONDS = 15
+STOP_SECONDS = 10
+
+MODERN = "2026-07-28"
 
 CHECKS = {}
 
@@ -28,6 +36,17 @@ class PeerSaid(Exception):
     def __init__(self, code, message, data=None):
         super().__init__(f"error {code}: {message}")
         self.code, self.message, self.data = code, message, data
+
+
+class Cannot(Exception):
+    """What the client offers no way to do."""
+
+
+class Target:
+    """Where a connection goes: a command for stdio; a URL for HTTP, or for the HTTP+SSE of 2024-11-05."""
+
+    def __init__(self, kind, *, command=(), url=""):
+        self.kind, self.command, self.url = kind, list(command), url
 
 
 class Handlers:
@@ -91,29 +110,86 @@ def text_of(result):
     return result["content"][0]["text"]
 
 
-def since(session, revision):
-    return session.revision >= revision
+def since(peer, revision):
+    """Whether the revision that was asked for has what came with another; `connect` checks that it is spoken."""
+    return peer.revision >= revision
 
 
 class Peer:
     """What a check gets: how to connect, and what passed on the wire."""
 
-    def __init__(self, connect, name, revision, frames, command):
-        self.revision = revision
-        self._connect, self._name, self._frames, self._command = connect, name, frames, command
-        self._files = []
+    def __init__(self, connect, name, arguments):
+        self.revision, self.transport = arguments.revision, arguments.transport
+        self._connect, self._name, self._frames, self._command = (
+            connect,
+            name,
+            arguments.frames,
+            arguments.server,
+        )
 
-    def connect(self, handlers=None, *, probe=True):
-        """A new connection to a new server, as an async context manager."""
-        path = self._frames / f"{self._name}.{len(self._files)}.jsonl"
-        self._files.append(path)
-        command = [part.replace("{frames}", str(path)) for part in self._command]
-        return self._connect(command, self.revision, handlers or Handlers(), probe=probe)
+    @property
+    def is_http(self):
+        """Whether each request has a connection of its own."""
+        return self.transport == "http" and self.revision != "2024-11-05"
+
+    @contextlib.asynccontextmanager
+    async def connect(self, handlers=None, *, probe=True):
+        """A new connection to a new server."""
+        command = [part.replace("{frames}", str(self._frames / self._name)) for part in self._command]
+        async with contextlib.AsyncExitStack() as stack:
+            if self.transport == "stdio":
+                target = Target("stdio", command=command)
+            else:
+                url = await stack.enter_async_context(self._serving(command))
+                target = Target("http", url=url) if self.is_http else Target("sse", url=f"{url}/sse")
+            session = await stack.enter_async_context(
+                self._connect(target, self.revision, handlers or Handlers(), probe=probe)
+            )
+            session.peer = self
+            yield session
+
+    @contextlib.asynccontextmanager
+    async def _serving(self, command):
+        """A server on a port of its own for the length of the block. How it leaves goes into its record."""
+        before = set(self._files())
+        with tempfile.TemporaryFile() as said:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=said)
+            try:
+                yield await self._url(process, said)
+            finally:
+                process.terminate()
+                status = None
+                with anyio.CancelScope(shield=True), anyio.move_on_after(STOP_SECONDS):
+                    while (status := process.poll()) is None:
+                        await anyio.sleep(0.01)
+                if status is None:
+                    process.kill()
+                    process.wait()
+                said.seek(0)
+                sys.stderr.write(said.read().decode(errors="replace"))
+                for path in set(self._files()) - before:
+                    with path.open("a") as out:
+                        out.write(json.dumps({"at": "end", "exit": process.returncode}) + "\n")
+
+    async def _url(self, process, said):
+        with anyio.move_on_after(START_SECONDS):
+            while process.poll() is None:
+                said.seek(0)
+                if found := re.search(rb"http://\S+", said.read()):
+                    return found[0].decode()
+                await anyio.sleep(0.01)
+        raise Failed("the server does not start")
+
+    def _files(self):
+        return sorted(self._frames.glob(f"{self._name}.*.jsonl"))
+
+    def records(self):
+        """What was recorded so far, one list for each server of the check."""
+        return [[json.loads(line) for line in path.read_text().splitlines()] for path in self._files()]
 
     def lines(self, origin):
-        """The lines one side has sent so far, over all connections of the check."""
-        records = [json.loads(line) for path in self._files for line in path.read_text().splitlines()]
-        return [record["line"] for record in records if record.get("from") == origin]
+        """The lines one side has sent so far."""
+        return [record["line"] for file in self.records() for record in file if _is_from(record, origin)]
 
     def frames(self, origin):
         return [json.loads(line) for line in self.lines(origin)]
@@ -124,10 +200,33 @@ class Peer:
 
     def results(self, method):
         """The server's results to one method, raw."""
-        ids = [frame["id"] for frame in self.sent(method)]
-        return [
-            frame["result"] for frame in self.frames("server") if frame.get("id") in ids and "result" in frame
-        ]
+        found = []
+        for file in self.records():
+            sides = {
+                origin: [json.loads(record["line"]) for record in file if _is_from(record, origin)]
+                for origin in ("client", "server")
+            }
+            ids = [frame["id"] for frame in sides["client"] if frame.get("method") == method]
+            found += [
+                frame["result"] for frame in sides["server"] if frame.get("id") in ids and "result" in frame
+            ]
+        return found
+
+    def requests(self, start):
+        """The HTTP requests whose line begins so, each with its answer's status (None: none yet) and its end."""
+        found = []
+        for file in self.records():
+            for record in file:
+                if record.get("request", "").startswith(start):
+                    about = [other for other in file if other.get("on") == record["on"]]
+                    status = [other["status"] for other in about if "status" in other]
+                    closed = [other["closed"] for other in about if "closed" in other]
+                    found.append({**record, "status": (status or [None])[0], "closed": (closed or [None])[0]})
+        return found
+
+
+def _is_from(record, origin):
+    return record.get("from") == origin and record["line"] != ""
 
 
 def reason_of(error):
@@ -136,6 +235,8 @@ def reason_of(error):
         error = error.exceptions[0]
     if isinstance(error, Failed):
         return str(error)
+    if isinstance(error, Cannot):
+        return f"the client cannot: {error}"
     return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
@@ -153,11 +254,12 @@ def main(connect):
     """Run the checks named on the command line; one JSON object each on stdout."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--revision", required=True)
+    parser.add_argument("--transport", required=True, choices=("stdio", "http"))
     parser.add_argument("--checks", required=True, help="names, comma-separated")
-    parser.add_argument("--frames", required=True, type=Path, help="where the records of each connection go")
-    parser.add_argument("server", nargs="+", help="the server's command; {frames} in it stands for a file")
+    parser.add_argument("--frames", required=True, type=Path, help="where the records go")
+    parser.add_argument("server", nargs="+", help="the server's command; {frames} stands for its record")
     arguments = parser.parse_args()
     for name in arguments.checks.split(","):
         print(f"== {name}", file=sys.stderr, flush=True)
-        peer = Peer(connect, name, arguments.revision, arguments.frames, arguments.server)
+        peer = Peer(connect, name, arguments)
         print(json.dumps(anyio.run(functools.partial(run_check, peer, name))), flush=True)

@@ -1,4 +1,4 @@
-"""The official Python SDK's client, 1.x line: `ClientSession` on stdio, revisions up to 2025-11-25.
+"""The official Python SDK's client, 1.x line: `ClientSession`, revisions up to 2025-11-25.
 
 It offers its newest revision only; the older ones are reached by changing the constant it offers, the rest of
 the client being what its users get.
@@ -11,7 +11,9 @@ import anyio
 import checks  # noqa: F401  registers them
 import harness
 from mcp import ClientSession, McpError, StdioServerParameters, types
+from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from pydantic import AnyUrl
 
 
@@ -51,12 +53,21 @@ def callbacks(handlers):
     }
 
 
+def streams(target):
+    match target.kind:
+        case "stdio":
+            return stdio_client(StdioServerParameters(command=target.command[0], args=target.command[1:]))
+        case "http":
+            return streamable_http_client(target.url)
+        case "sse":
+            return sse_client(target.url)
+
+
 @contextlib.asynccontextmanager
-async def connect(command, revision, handlers, *, probe):
+async def connect(target, revision, handlers, *, probe):
     types.LATEST_PROTOCOL_VERSION = revision
-    server = StdioServerParameters(command=command[0], args=command[1:])
     async with (
-        stdio_client(server) as (read, write),
+        streams(target) as (read, write, *_),
         ClientSession(
             read, write, read_timeout_seconds=timedelta(seconds=10), **callbacks(handlers)
         ) as session,

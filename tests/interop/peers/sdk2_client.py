@@ -1,4 +1,4 @@
-"""The official Python SDK's client, 2.x line: `Client` on stdio in both eras.
+"""The official Python SDK's client, 2.x line: `Client` in both eras.
 
 It offers its newest legacy revision only; the older ones are reached by changing the constant it offers, the
 rest of the client being what its users get.
@@ -11,10 +11,10 @@ import anyio
 import checks  # noqa: F401  registers them
 import harness
 import mcp.client.session
+from harness import MODERN
 from mcp import Client, MCPError, StdioServerParameters, types
+from mcp.client.sse import sse_client
 from mcp.shared.exceptions import MCPDeprecationWarning
-
-MODERN = "2026-07-28"
 
 # Logging, sampling and roots are deprecated in 2026-07-28, and there all the same.
 warnings.simplefilter("ignore", MCPDeprecationWarning)
@@ -57,15 +57,24 @@ def callbacks(handlers):
     }
 
 
+def server(target):
+    match target.kind:
+        case "stdio":
+            return StdioServerParameters(command=target.command[0], args=target.command[1:])
+        case "http":
+            return target.url
+        case "sse":
+            return sse_client(target.url)
+
+
 @contextlib.asynccontextmanager
-async def connect(command, revision, handlers, *, probe):
+async def connect(target, revision, handlers, *, probe):
     if revision == MODERN:
         mode = "auto" if probe else MODERN
     else:
         mode = "legacy"
         mcp.client.session.LATEST_HANDSHAKE_VERSION = revision
-    server = StdioServerParameters(command=command[0], args=command[1:])
-    async with Client(server, mode=mode, read_timeout_seconds=10, **callbacks(handlers)) as client:
+    async with Client(server(target), mode=mode, read_timeout_seconds=10, **callbacks(handlers)) as client:
         if handlers.log_level and mode == "legacy":
             await client.set_logging_level(handlers.log_level)
         yield Session(client)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import signal
 import sys
 import threading
@@ -18,6 +19,23 @@ signal.signal(signal.SIGUSR1, lambda *_: print("the application's own signal", f
 @server.tool
 def echo(text: str) -> str:
     return text
+
+
+@server.tool
+def fork() -> int:
+    """A child that shares everything, as multiprocessing starts them, and waits."""
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+        os._exit(1)
+    return child
+
+
+@server.tool
+def terminate(child: int) -> int:
+    """End a child by the signal that multiprocessing uses; how it ended."""
+    os.kill(child, signal.SIGTERM)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 @server.tool

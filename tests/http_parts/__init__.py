@@ -1,0 +1,1 @@
+"""The parts of the HTTP transport, each by itself: seams, streams, budget, probes, request parsing."""
