@@ -16,15 +16,21 @@ help:
 
 install: $(VENV)/.installed
 
-# The stamp is written last, so an interrupted install is done again.
-$(VENV)/.installed: setup.cfg pyproject.toml
+# A stamp is written last, so an interrupted install is done again. Serving needs the package alone.
+$(VENV)/.package: setup.cfg pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "mcpref needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "setting up $(VENV) ..."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.package
+	@echo "installing what tests and checks need into $(VENV), once: this takes a minute ..."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,dev]'
 	touch $@
 
-run: install
+run: $(VENV)/.package
 	$(BIN)/python -m mcpref serve mcpref.demo:server --http localhost:$(PORT)
 
 test: install

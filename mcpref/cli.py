@@ -11,10 +11,12 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NoReturn
 
 from . import __version__
 from .server.core import McpServer
+from .settings import LOOPBACK
 from .transport.process import run_stdio, take_standard_streams
 
 
@@ -26,14 +28,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
         level=options.log_level.upper(), stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s"
     )
     if options.http is not None:
-        serve_http(options.target, *options.http)
+        host, port = options.http
+        serve_http(options.target, host, port, options.allow_host)
     else:
         serve_stdio(options.target)
 
 
-def serve_http(target: str, host: str, port: int) -> None:
+def serve_http(target: str, host: str, port: int, allow_hosts: Sequence[str]) -> None:
     """``--http``: until a signal comes."""
     server = load(target)
+    if allow_hosts:
+        admitted = (*server.settings.allowed_hosts, *(name.lower() for name in allow_hosts))
+        server.settings = replace(server.settings, allowed_hosts=admitted)
+    elif host not in ("localhost", "127.0.0.1", "::1") and server.settings.allowed_hosts == LOOPBACK:
+        print(
+            "mcpref: only requests to localhost are admitted, whatever the address; --allow-host NAME admits "
+            "those to another name",
+            file=sys.stderr,
+        )
     try:
         server.run("http", host=host, port=port)
     except OSError as error:
@@ -78,6 +90,13 @@ def _parser() -> argparse.ArgumentParser:
         type=_address,
         metavar="HOST:PORT",
         help="over HTTP at /mcp; the host may be left out, and port 0 picks a free one",
+    )
+    serve.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="admit HTTP requests to this host name as well as to localhost; may be repeated",
     )
     serve.add_argument(
         "--log-level",

@@ -447,10 +447,16 @@ def test_application(version: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.count("tools/call from mcpref.testing\n") == 3
 
 
+TESTING = [
+    "test_forecast",
+    "test_booking_on_an_old_revision",
+    "test_booking_on_the_newest",
+    "test_the_function_alone",
+]
+
+
 @covers("testing")
-@pytest.mark.parametrize(
-    "name", ["test_forecast", "test_booking_on_an_old_revision", "test_the_function_alone"]
-)
+@pytest.mark.parametrize("name", TESTING)
 def test_testing(name: str) -> None:
     run("server", "testing")[name]()
 
@@ -458,4 +464,4 @@ def test_testing(name: str) -> None:
 def test_testing_has_no_other_tests() -> None:
     """What the list above leaves out would not be run."""
     defined = [name for name in run("server", "testing") if name.startswith("test_")]
-    assert defined == ["test_forecast", "test_booking_on_an_old_revision", "test_the_function_alone"]
+    assert defined == TESTING

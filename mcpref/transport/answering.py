@@ -17,7 +17,7 @@ class Sender(Protocol):
     def encode(self, response: Response | ErrorResponse) -> bytes: ...
 
     def post(self, payload: bytes) -> None:
-        """Queue it; never blocks."""
+        """Queue it; waits a moment only where the queue is full."""
 
     def write(self, payload: bytes) -> None:
         """Write it; waits for the peer."""

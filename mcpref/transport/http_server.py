@@ -47,7 +47,8 @@ def run_http(app: McpApp, host: str, port: int, *, signals: bool) -> None:
     _ = app.runtime  # opens the lifespans: one that fails must stop us before we listen
     server = make_server(host, port, app, threaded=True, request_handler=Handler)
     server.daemon_threads = True  # type: ignore[attr-defined]
-    shown = f"[{host}]" if ":" in host else host
+    # An address that means "all of them" is none that a client could call.
+    shown = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
     url = f"http://{shown}:{server.server_port}{app.path}"
 
     def announce() -> None:

@@ -27,6 +27,7 @@ from .probes import make_probe
 from .stdio import StdioConnection
 
 if TYPE_CHECKING:
+    from ..server.context import Auth
     from .exchange import Exchange
     from .runtime import Runtime
     from .wsgi import McpApp
@@ -75,10 +76,11 @@ class _SseBytes:
 class _SseConnection(LongStream):
     """One client: its stream, and the server's end behind it."""
 
-    def __init__(self, runtime: Runtime, principal: str | None) -> None:
-        super().__init__(runtime, principal)
+    def __init__(self, runtime: Runtime, auth: Auth | None) -> None:
+        self.principal = None if auth is None else auth.subject
+        super().__init__(runtime, self.principal)
         self.id = secrets.token_hex(32)
-        self.principal = principal
+        self._auth = auth
         self.bytes = _SseBytes(
             LocalStream(self.wake.set, runtime.settings, patience=runtime.settings.send_timeout)
         )
@@ -88,7 +90,7 @@ class _SseConnection(LongStream):
 
     def start(self) -> None:
         """Once it has a place: what is refused must leave nothing behind."""
-        self._connection = StdioConnection(self._runtime.server, self.bytes)
+        self._connection = StdioConnection(self._runtime.server, self.bytes, auth=self._auth)
         self._connection.start()
 
     def shut_down(self) -> None:
@@ -136,7 +138,7 @@ class LegacySse:
         if exchange.environ.get("wsgi.multiprocess"):
             remedy = "this server runs in several processes, and a stream lives in one: run one with threads"
             raise HttpRefusal(503, InternalError(remedy))
-        connection = _SseConnection(runtime, exchange.principal)
+        connection = _SseConnection(runtime, exchange.auth)
         if not connection.enter():
             raise HttpRefusal(503, InternalError(runtime.budget.remedy), {"Retry-After": "1"})
         with self._lock:

@@ -36,7 +36,7 @@ from ..jsonrpc import (
     Response,
     encode,
 )
-from ..server.context import RequestContext
+from ..server.context import Auth, RequestContext
 from ..server.core import McpServer
 from ..server.push import Change, ListenStream
 from ..server.scope import RequestScope
@@ -53,7 +53,7 @@ log = logging.getLogger("mcpref.transport")
 class StdioContext(RequestContext):
     """The primitives of one request on a duplex connection."""
 
-    __slots__ = ("_channel", "_state", "_stateless", "_streams")
+    __slots__ = ("_auth", "_channel", "_state", "_stateless", "_streams")
 
     def __init__(
         self,
@@ -62,7 +62,9 @@ class StdioContext(RequestContext):
         *,
         stateless: bool = False,
         streams: ListenStreams | None = None,
+        auth: Auth | None = None,
     ) -> None:
+        self._auth = auth
         self._channel = channel
         self._state = state
         self._stateless = stateless
@@ -71,6 +73,10 @@ class StdioContext(RequestContext):
     @property
     def state(self) -> ConnectionState:
         return self._state
+
+    @property
+    def auth(self) -> Auth | None:
+        return self._auth
 
     @property
     def has_back_channel(self) -> bool:
@@ -101,9 +107,14 @@ class StdioConnection:
     """One peer over one byte stream: the owner of a `DuplexChannel` on the server's side."""
 
     def __init__(
-        self, server: McpServer, stream: ByteStream, on_end: Callable[[], None] | None = None
+        self,
+        server: McpServer,
+        stream: ByteStream,
+        on_end: Callable[[], None] | None = None,
+        *,
+        auth: Auth | None = None,
     ) -> None:
-        """``on_end`` is called, once, when `finished` has been set."""
+        """``on_end`` is called, once, when `finished` has been set. ``auth`` says whose connection it is."""
         settings = server.settings
         self.state = ConnectionState()
         """What this peer told us; for modern requests, their in-flight table."""
@@ -112,6 +123,7 @@ class StdioConnection:
         self.reason = ""
         """Why it ended."""
         self.server = server
+        self._auth = auth
         self._channel = DuplexChannel(stream, self, max_line=settings.max_message, name="mcpref-stdio")
         self._pool = WorkerPool(settings.workers, queue_limit=settings.max_in_flight + 1)
         self._streams = ListenStreams(self._channel, self.state, settings.max_streams)
@@ -235,7 +247,9 @@ class StdioConnection:
     # ---- Helpers --------------------------------------------------------------------------------------
 
     def _context(self) -> StdioContext:
-        return StdioContext(self._channel, self.state, stateless=self._stateless, streams=self._streams)
+        return StdioContext(
+            self._channel, self.state, stateless=self._stateless, streams=self._streams, auth=self._auth
+        )
 
     def _read_changes(self) -> list[Change]:
         if self._changes.overflowed:

@@ -13,7 +13,7 @@ import pytest
 from werkzeug.exceptions import NotFound
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
-from mcpref import McpServer, RequestContext, Settings
+from mcpref import McpServer, RequestContext, RequestInfo, Settings
 from mcpref.transport.legacy_sse import LegacySse
 from tests.http.conftest import Serve
 from tests.http.support import HttpClient, methods
@@ -39,6 +39,10 @@ def make_server(**settings: Any) -> McpServer:
     @server.tool
     def sample(ctx: RequestContext) -> str:
         return ctx.sample({"messages": [], "maxTokens": 1}).text
+
+    @server.tool
+    def whoami(info: RequestInfo) -> str:
+        return "nobody" if info.auth is None else info.auth.subject
 
     @server.tool
     def elicit(ctx: RequestContext) -> str:
@@ -205,6 +209,8 @@ def test_a_connection_belongs_to_whoever_opened_it(serve: Serve) -> None:
     assert old.send(message, {"X-User": None}).status == 404
     assert old.send(message).status == 202
     assert old.stream.next_message()["id"] == 1
+    old.call(2, "whoami")
+    assert old.stream.next_message()["result"]["content"][0]["text"] == "ann"
 
 
 @pytest.mark.parametrize(

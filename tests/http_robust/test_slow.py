@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 
@@ -211,7 +212,7 @@ def test_a_body_that_ends_before_its_length(sent: int) -> None:
     with fixed() as client, Connection(client.port) as short:
         short.head("POST", {**HEADERS, "Content-Length": "100"})
         short.send(b" " * sent)
-        short.socket.shutdown(1)
+        short.socket.shutdown(socket.SHUT_WR)
         assert short.begin() == 400
         assert f"ended after {sent} of 100 bytes" in short.json()["error"]["message"]
         client.canary()
