@@ -1,4 +1,4 @@
-"""``notifications/elicitation/complete``: 2025-11-25 alone has it, and only the client that was sent there hears it."""
+"""``notifications/elicitation/complete``: 2025-11-25 alone has it; only the client that was sent there hears it."""
 
 from __future__ import annotations
 
