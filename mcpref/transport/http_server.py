@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from ..cancellation import Deadline
@@ -60,10 +61,10 @@ def run_http(app: McpApp, host: str, port: int, *, signals: bool) -> None:
     )
     serving.start()
     try:
-        _wait(serving, signals, announce)
-        deadline = Deadline(app.settings.shutdown_grace)
-        app.close()  # streams first: their closing results still find their connections
-        responses.wait(deadline)
+        with _until_told(serving, signals, announce):
+            deadline = Deadline(app.settings.shutdown_grace)
+            app.close()  # streams first: their closing results still find their connections
+            responses.wait(deadline)
     finally:
         server.shutdown()
         serving.join(timeout=5.0)
@@ -92,17 +93,23 @@ class _Responses:
             self._none.wait_for(lambda: not self._count, deadline.remaining())
 
 
-def _wait(serving: threading.Thread, signals: bool, announce: Callable[[], None]) -> None:
-    """Until a signal comes; where signals cannot be handled, until the server ends."""
+@contextmanager
+def _until_told(serving: threading.Thread, signals: bool, announce: Callable[[], None]) -> Iterator[None]:
+    """Enter when a signal comes; where signals cannot be handled, when the server ends.
+
+    Inside, a second signal changes nothing: somebody impatient has to wait for the grace, or kill.
+    """
     if not signals:
         announce()
         serving.join()
+        yield
         return
     bell = Bell()
     try:
         with bell.rung_by_signals():
             announce()  # not before: whoever waits for it may send a signal at once
             reason = bell.wait()
+            print(f"mcpref: {reason}: shutting down", file=sys.stderr, flush=True)
+            yield
     finally:
         bell.close()
-    print(f"mcpref: {reason}: shutting down", file=sys.stderr, flush=True)
