@@ -205,4 +205,6 @@ def _check_uri(uri: str) -> None:
 def _guess(uri: str, fallback: str) -> str:
     import mimetypes  # here, because few servers need it and it is slow to load
 
-    return mimetypes.guess_type(uri)[0] or fallback
+    # By the last segment alone: what the module makes of a whole URI differs between versions of Python.
+    name = uri.partition("#")[0].partition("?")[0].rpartition("/")[2]
+    return mimetypes.guess_type(name)[0] or fallback
