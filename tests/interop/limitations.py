@@ -71,6 +71,17 @@ LIMITATIONS: Final[tuple[Limitation, ...]] = (
     ),
     Limitation(
         "inspector",
+        ("close",),
+        "leaves without ending its session: no DELETE follows its last request",
+        frames=(
+            '-> POST /mcp {"method":"tools/list"}',
+            '<- 200 {"id":2,"result":{"tools":[...]}}',
+            "the GET stream was closed",
+        ),
+        transports=("http",),
+    ),
+    Limitation(
+        "inspector",
         ("elicit", "decline", "elicit-url", "rounds", "ask-all", "sample", "roots"),
         "its command line has no option for answers to a server's questions",
     ),

@@ -13,7 +13,7 @@ from .runner import Cell
 SHOWN_FRAMES = 14
 SHOWN_WIDTH = 220
 NAME_WIDTH = 30
-OVERVIEW_WIDTH = 16
+OVERVIEW_WIDTH = 18
 
 
 def render(cells: list[Cell]) -> str:

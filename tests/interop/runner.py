@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ ON_TRANSPORT: Final = {
     "stdio": (*TEE, *SERVER),
     "http": (*SERVER, "--port", "0", "--frames", "{frames}"),
 }
-"""The server that a client's program starts for each connection."""
+"""The server that a client's program starts: on stdio for each connection, on HTTP for all of a row."""
 
 ROW_SECONDS: Final = 300.0
 """How long one client may take for all checks of one revision; each check has a deadline of its own."""
@@ -97,7 +98,8 @@ def run_row(client: Client, revision: str, frames: Path, only: frozenset[str]) -
     checks = [check for check in checks_for(client.transport, revision) if not only or check.name in only]
     if not checks:
         return Row([], "")
-    frames.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(frames, ignore_errors=True)  # records of an earlier run would be taken for this one's
+    frames.mkdir(parents=True)
     command = [
         *(str(client.environment.ensure()), str(client.program)),
         *("--revision", revision, "--transport", client.transport, "--frames", str(frames.resolve())),
@@ -113,7 +115,7 @@ def run_row(client: Client, revision: str, frames: Path, only: frozenset[str]) -
         )
         files = sorted(frames.glob(f"{check.name}.*.jsonl"))
         cells.append(Cell(client, revision, check, result["ok"], result.get("reason", ""), files))
-    cells.append(_shutdown_cell(client, revision, cells))
+    cells.append(_shutdown_cell(client, revision, frames, cells))
     return Row(cells, stderr)
 
 
@@ -142,13 +144,14 @@ def _results(stdout: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in stdout.splitlines() if line.startswith("{")]
 
 
-def _shutdown_cell(client: Client, revision: str, cells: list[Cell]) -> Cell:
+def _shutdown_cell(client: Client, revision: str, frames: Path, cells: list[Cell]) -> Cell:
     """Every server of the row must have left on its own; the record of one that was killed ends early."""
+    one_for_all = list(frames.glob("server.*.jsonl"))
     bad = []
-    for path in (path for cell in cells for path in cell.frames):
+    for path in one_for_all or [path for cell in cells for path in cell.frames]:
         status = _exit_status(path)
         if status != 0:
-            how = "was killed by its client" if status is None else f"left with status {status}"
+            how = "was killed" if status is None else f"left with status {status}"
             bad.append((path, how))
     reason = f"in {bad[0][0].stem} the server {bad[0][1]}; {len(bad)} such" if bad else ""
     return Cell(client, revision, SHUTDOWN, not bad, reason, [path for path, _ in bad[:1]])

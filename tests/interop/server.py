@@ -212,11 +212,17 @@ def draw() -> int:
 def trip(ctx: RequestContext) -> str:
     """Ask twice, with work in between that must not be repeated."""
     origin = ctx.ask("origin", Elicit("From?", Place))
-    drawn = ctx.once("drawn", draw)
+    number = ctx.once("number", draw)
     target = ctx.ask("target", Elicit("To?", Place))
     if origin.action != "accept" or target.action != "accept":
         raise ToolError("no trip")
-    return f"{origin.content.city} to {target.content.city}, drawn once: {drawn == draws == 1}"
+    return f"{origin.content.city} to {target.content.city}, number {number}"
+
+
+@server.tool
+def drawn() -> int:
+    """How many numbers were drawn."""
+    return draws
 
 
 @server.tool

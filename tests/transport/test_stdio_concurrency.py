@@ -378,7 +378,7 @@ class TestCancellation:
         "2026-07-28:cancel.server-free",
     )
     def test_a_cancellation_that_crosses_the_answer_leaves_one_or_none(self) -> None:
-        server = make_server()
+        server = make_server(max_in_flight=1000)  # none is refused
         with Wire(server) as wire, restless():
             count = 500
             for number in range(count):

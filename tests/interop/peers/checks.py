@@ -281,7 +281,9 @@ async def rounds(peer):
 
     handlers = Handlers(elicit=answer)
     async with peer.connect(handlers) as session:
-        same(text_of(await session.call("trip", {})), "Oslo to Rome, drawn once: True", "result")
+        before = int(text_of(await session.call("drawn", {})))
+        same(text_of(await session.call("trip", {})), f"Oslo to Rome, number {before + 1}", "result")
+        same(int(text_of(await session.call("drawn", {}))), before + 1, "numbers drawn")
     same([params["message"] for params in handlers.asked], ["From?", "To?"], "questions")
 
 

@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from pathlib import Path
 
@@ -115,77 +116,94 @@ def since(peer, revision):
     return peer.revision >= revision
 
 
+class HttpServer:
+    """A server on a port of its own for the length of a block, shared by all checks of a row."""
+
+    def __init__(self, command, frames):
+        self._frames = frames
+        self._command = [part.replace("{frames}", str(frames / "server")) for part in command]
+
+    def __enter__(self):
+        self._said = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stderr=self._said)
+        try:
+            self.url = self._wait_for_url()
+        except BaseException:
+            self.__exit__()
+            raise
+        (self._path,) = self._frames.glob("server.*.jsonl")
+        return self
+
+    def _wait_for_url(self):
+        deadline = time.monotonic() + START_SECONDS
+        while self._process.poll() is None and time.monotonic() < deadline:
+            if found := re.search(r"http://\S+", self._words()):
+                return found[0]
+            time.sleep(0.01)
+        raise SystemExit(f"the server does not start: {self._words()}")
+
+    def _words(self):
+        self._said.seek(0)
+        return self._said.read().decode(errors="replace")
+
+    def records(self, skip=0):
+        """What was recorded so far."""
+        return [json.loads(line) for line in self._path.read_text().split("\n")[skip:-1]]
+
+    def __exit__(self, *exc):
+        """End the server; how it leaves goes into its record."""
+        self._process.terminate()
+        try:
+            status = self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            status = self._process.wait()
+        sys.stderr.write(self._words())
+        self._said.close()
+        for path in self._frames.glob("server.*.jsonl"):
+            with path.open("a") as out:
+                out.write(json.dumps({"at": "end", "exit": status}) + "\n")
+
+
 class Peer:
     """What a check gets: how to connect, and what passed on the wire."""
 
-    def __init__(self, connect, name, arguments):
-        self.revision, self.transport = arguments.revision, arguments.transport
-        self._connect, self._name, self._frames, self._command = (
-            connect,
-            name,
-            arguments.frames,
-            arguments.server,
-        )
+    def __init__(self, connect, name, arguments, http):
+        self.revision, self._http = arguments.revision, http
+        self._connect, self._prefix, self._command = connect, arguments.frames / name, arguments.server
+        self._skip = len(http.records()) if http else 0
 
     @property
     def is_http(self):
         """Whether each request has a connection of its own."""
-        return self.transport == "http" and self.revision != "2024-11-05"
+        return bool(self._http) and self.revision != "2024-11-05"
 
     @contextlib.asynccontextmanager
     async def connect(self, handlers=None, *, probe=True):
-        """A new connection to a new server."""
-        command = [part.replace("{frames}", str(self._frames / self._name)) for part in self._command]
-        async with contextlib.AsyncExitStack() as stack:
-            if self.transport == "stdio":
-                target = Target("stdio", command=command)
-            else:
-                url = await stack.enter_async_context(self._serving(command))
-                target = Target("http", url=url) if self.is_http else Target("sse", url=f"{url}/sse")
-            session = await stack.enter_async_context(
-                self._connect(target, self.revision, handlers or Handlers(), probe=probe)
-            )
+        """A new connection; on stdio to a new server."""
+        if self.is_http:
+            target = Target("http", url=self._http.url)
+        elif self._http:
+            target = Target("sse", url=f"{self._http.url}/sse")
+        else:
+            command = [part.replace("{frames}", str(self._prefix)) for part in self._command]
+            target = Target("stdio", command=command)
+        async with self._connect(target, self.revision, handlers or Handlers(), probe=probe) as session:
             session.peer = self
             yield session
 
-    @contextlib.asynccontextmanager
-    async def _serving(self, command):
-        """A server on a port of its own for the length of the block. How it leaves goes into its record."""
-        before = set(self._files())
-        with tempfile.TemporaryFile() as said:
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=said)
-            try:
-                yield await self._url(process, said)
-            finally:
-                process.terminate()
-                status = None
-                with anyio.CancelScope(shield=True), anyio.move_on_after(STOP_SECONDS):
-                    while (status := process.poll()) is None:
-                        await anyio.sleep(0.01)
-                if status is None:
-                    process.kill()
-                    process.wait()
-                said.seek(0)
-                sys.stderr.write(said.read().decode(errors="replace"))
-                for path in set(self._files()) - before:
-                    with path.open("a") as out:
-                        out.write(json.dumps({"at": "end", "exit": process.returncode}) + "\n")
-
-    async def _url(self, process, said):
-        with anyio.move_on_after(START_SECONDS):
-            while process.poll() is None:
-                said.seek(0)
-                if found := re.search(rb"http://\S+", said.read()):
-                    return found[0].decode()
-                await anyio.sleep(0.01)
-        raise Failed("the server does not start")
-
-    def _files(self):
-        return sorted(self._frames.glob(f"{self._name}.*.jsonl"))
-
     def records(self):
         """What was recorded so far, one list for each server of the check."""
-        return [[json.loads(line) for line in path.read_text().splitlines()] for path in self._files()]
+        if self._http:
+            return [self._http.records(self._skip)]
+        files = sorted(self._prefix.parent.glob(f"{self._prefix.name}.*.jsonl"))
+        return [[json.loads(line) for line in path.read_text().split("\n")[:-1]] for path in files]
+
+    def keep_records(self):
+        """Leave the check's share of a common record where those of servers of its own would be."""
+        if self._http:
+            lines = [json.dumps(record) + "\n" for record in self._http.records(self._skip)]
+            Path(f"{self._prefix}.0.jsonl").write_text("".join(lines))
 
     def lines(self, origin):
         """The lines one side has sent so far."""
@@ -259,7 +277,13 @@ def main(connect):
     parser.add_argument("--frames", required=True, type=Path, help="where the records go")
     parser.add_argument("server", nargs="+", help="the server's command; {frames} stands for its record")
     arguments = parser.parse_args()
-    for name in arguments.checks.split(","):
-        print(f"== {name}", file=sys.stderr, flush=True)
-        peer = Peer(connect, name, arguments)
-        print(json.dumps(anyio.run(functools.partial(run_check, peer, name))), flush=True)
+    with contextlib.ExitStack() as stack:
+        http = None
+        if arguments.transport == "http":
+            http = stack.enter_context(HttpServer(arguments.server, arguments.frames))
+        for name in arguments.checks.split(","):
+            print(f"== {name}", file=sys.stderr, flush=True)
+            peer = Peer(connect, name, arguments, http)
+            result = anyio.run(functools.partial(run_check, peer, name))
+            peer.keep_records()
+            print(json.dumps(result), flush=True)
