@@ -30,7 +30,7 @@ Task: TypeAlias = Callable[[], None]
 #: How long the queue may stand still before more workers are woken.
 STALL: Final = 0.001
 #: Workers woken at the first look that finds the queue standing still.
-FIRST_GROWTH: Final = 8
+FIRST_GROWTH: Final = 16
 #: Looks at an empty queue before the watcher goes to sleep; while it watches, submitting wakes nobody for it.
 IDLE_LOOKS: Final = 50
 #: A worker that had nothing to do for so long ends.
