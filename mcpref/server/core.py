@@ -106,7 +106,6 @@ class McpServer(Registrar):
         """Where changes are announced; several processes share one."""
         self._mode = mode
         self._infos = {v: shape("Implementation", info, v) for v in ProtocolVersion}
-        self._secret = secret
         self._logging = logging
         self._require_initialized = require_initialized
         self._resource_subscriptions = False
@@ -120,12 +119,13 @@ class McpServer(Registrar):
         self._offered: set[str] = set()
         self._catalog: Catalog | None = None
         self._sealer: Sealer | None = None
+        if secret is not None or "MCPREF_SECRET" in os.environ:
+            # Now, so that a bad secret is refused here and not at the first question.
+            self._sealer = make_sealer(secret, self.settings)
         self.bound_state = ConnectionState()
         """The state of a peer whose transport keeps none."""
         if resource_subscriptions:
             self.enable_resource_subscriptions()
-        if secret is not None or "MCPREF_SECRET" in os.environ:
-            make_sealer(secret, self.settings)  # a bad secret is refused here, and not at the first question
 
     # ---- Configuration --------------------------------------------------------------------------------
 
@@ -377,9 +377,9 @@ class McpServer(Registrar):
 
     @property
     def sealer(self) -> Sealer:
-        """Seals and opens the state of rounds; made on first use, in the process that uses it."""
+        """Seals and opens the state of rounds; without a secret given, made on first use, for this process."""
         if self._sealer is None:
-            sealer = make_sealer(self._secret, self.settings)
+            sealer = make_sealer(None, self.settings)
             with self._registry_lock:
                 # Two first requests at once must not end up with two random secrets.
                 if self._sealer is None:

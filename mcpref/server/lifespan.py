@@ -35,7 +35,9 @@ class Lifespan(Generic[T]):
     """One generator function, its value in this process, and how to get it: call it."""
 
     def __init__(self, fn: Callable[[], Iterator[T]]) -> None:
-        if not _is_generator_function(fn):
+        import inspect  # loaded by then: a server with a lifespan has functions registered on it
+
+        if not inspect.isgeneratorfunction(fn):
             raise TypeError(
                 "a lifespan is a generator function: it yields one value, and closes it afterwards"
             )
@@ -98,12 +100,6 @@ class Lifespan(Generic[T]):
             log.exception("%s failed to close", self.__name__)
             return
         log.error("%s yielded twice; a lifespan yields one value", self.__name__)
-
-
-def _is_generator_function(fn: object) -> bool:
-    import inspect
-
-    return inspect.isgeneratorfunction(fn)
 
 
 AnyLifespan = Lifespan[Any]

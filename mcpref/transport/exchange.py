@@ -121,8 +121,11 @@ class Exchange:
         return lines
 
 
-def busy(exchange: Exchange, request: Request) -> Iterable[bytes]:
-    error = InternalError("too many requests are running; try again later", data={"reason": "busy"})
+def busy(
+    exchange: Exchange, request: Request, why: str = "too many requests are running; try again later"
+) -> Iterable[bytes]:
+    """There is no room for this request now."""
+    error = InternalError(why, data={"reason": "busy"})
     return exchange.respond(503, encode(ErrorResponse(request.id, error)), headers=RETRY_AFTER)
 
 

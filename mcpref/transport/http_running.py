@@ -14,11 +14,11 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from ..errors import HTTP_STATUS, InternalError, InvalidRequest
+from ..errors import HTTP_STATUS, InvalidRequest
 from ..jsonrpc import ErrorResponse, encode
 from ..server.scope import RequestScope
 from .event_stream import PROBE_INTERVAL, EventIterator
-from .exchange import RETRY_AFTER, Exchange, busy
+from .exchange import Exchange, busy
 from .http_context import HttpStreamContext
 from .long_streams import ListenResponse
 from .probes import make_probe
@@ -45,7 +45,7 @@ def run(app: McpApp, exchange: Exchange, ctx: HttpStreamContext, scope: RequestS
     if not app.server.has_middleware and not app.server.catalog.takes_context(
         scope.method, scope.request_message.params or {}
     ):
-        ctx.patience = 0.0  # a middleware may send something, and nobody drains it before this thread does
+        ctx.patience = 0.0  # a completion may log something, and nobody drains it before this thread does
         try:
             _dispatch(app, ctx, scope)
         finally:
@@ -111,7 +111,6 @@ def _answer(app: McpApp, exchange: Exchange, ctx: HttpStreamContext, scope: Requ
         # What has a status of its own is told by it, also to a client that wanted a stream.
         if exchange.takes_json or status != 200:
             return exchange.respond(status, ctx.final)
-    if not ctx.streaming and ctx.done and ctx.final is not None:
         ctx.stream_final()
     if not ctx.streaming:
         # Cancelled: by its disconnect (nobody reads this), or by a legacy client, to whom the stream just ends.
@@ -151,6 +150,5 @@ def _listen(app: McpApp, exchange: Exchange, ctx: HttpStreamContext, scope: Requ
     runtime = exchange.runtime
     response = ListenResponse(runtime, ctx.listening, exchange.principal)
     if not response.enter():
-        error = InternalError(runtime.budget.remedy, data={"reason": "busy"})
-        return exchange.respond(503, encode(ErrorResponse(scope.request_id, error)), headers=RETRY_AFTER)
+        return busy(exchange, scope.request_message, runtime.budget.remedy)
     return exchange.stream(response.iterator(ctx.probe, lambda finished: runtime.leave()))

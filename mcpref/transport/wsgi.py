@@ -34,7 +34,7 @@ from ..errors import (
     UnsupportedProtocolVersion,
 )
 from ..headers import HeaderName, check_param_headers, check_standard_headers
-from ..jsonrpc import Batch, ErrorResponse, Notification, Request, Response, decode, encode
+from ..jsonrpc import Batch, ErrorResponse, Notification, Request, RequestId, Response, decode, encode
 from ..meta import RequestMeta
 from ..server.context import Auth
 from ..server.core import McpServer
@@ -240,10 +240,12 @@ class McpApp:
             case Response() | ErrorResponse():
                 return self._on_reply(exchange, message)
 
-    def _check_version_header(self, exchange: Exchange) -> None:
+    def _check_version_header(self, exchange: Exchange, request_id: RequestId | None = None) -> None:
         header = exchange.version_header
         if header is not None and parse_version(header) is None:
-            raise HttpRefusal(400, UnsupportedProtocolVersion(header, MODERN_VERSIONS))
+            error = UnsupportedProtocolVersion(header, MODERN_VERSIONS)
+            error.request_id = request_id
+            raise HttpRefusal(400, error)
 
     def _on_request(self, exchange: Exchange, request: Request) -> Iterable[bytes]:
         meta = RequestMeta.from_params(request.params)
@@ -255,9 +257,7 @@ class McpApp:
             modern = is_modern_request(request, meta, _NOBODY)
         if modern:
             return self._on_modern(exchange, request, meta)
-        if header is not None and parse_version(header) is None:
-            error = UnsupportedProtocolVersion(header, MODERN_VERSIONS)
-            return exchange.respond(400, encode(ErrorResponse(request.id, error)))
+        self._check_version_header(exchange, request.id)
         if request.method == "initialize" and exchange.session_id is None:
             return self._initialize(exchange, request)
         return self._on_legacy(exchange, request)

@@ -82,14 +82,13 @@ def error_result(message: str) -> dict[str, Any]:
 
 def to_result(tool: Tool, value: object, version: ProtocolVersion) -> dict[str, Any]:
     """What a tool returned, as a CallToolResult of the revision in effect."""
-    if value is None and tool.check_output is not None:
-        pass  # a null that the return type allows
-    elif is_content(value) or (tool.check_output is None and value in ([], ())):
-        if tool.check_output is not None:
-            raise TypeError(
-                f"tool {tool.name!r} promises data by its return type or output_schema, and returned text or content"
-            )
-        return {"content": shape_blocks(as_blocks(value), version), "isError": False}
+    if tool.check_output is None:
+        if is_content(value) or value in ([], ()):
+            return {"content": shape_blocks(as_blocks(value), version), "isError": False}
+    elif value is not None and is_content(value):  # None is the null that the return type allows, or not
+        raise TypeError(
+            f"tool {tool.name!r} promises data by its return type or output_schema, and returned text or content"
+        )
     if isinstance(value, ToolResponse):
         return _from_response(tool, value, version)
     structured = _checked(tool, tool.encode(value))
