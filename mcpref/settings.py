@@ -36,16 +36,21 @@ class Settings:
     # HTTP: who may come in
 
     allowed_hosts: tuple[str, ...] = LOOPBACK
-    """Names that the Host header may have, without the port; "*" allows any. Guards against DNS rebinding."""
+    """Names that the Host header may have, without the port; ".example.com" allows that name and all below it, "*"
+    allows any. Guards against DNS rebinding."""
     allowed_origins: tuple[str, ...] = ()
     """Origins that pages may send requests from, beside those of ``allowed_hosts``; "*" allows any."""
     cors: bool = False
     """Let pages of the allowed origins read answers: send CORS headers, and answer preflight requests."""
 
+    page: bool = False
+    """Show at ``/`` what the server offers, with forms to try it: for demonstrations and development."""
+
     # HTTP: threads
 
     threads: int | None = None
-    """Threads of the WSGI host, which no host tells: None takes ``MCPREF_THREADS``, else 4."""
+    """Threads of the WSGI host, which no host tells: None takes ``MCPREF_THREADS``, else what whoever started the
+    host said, else 4."""
     max_requests: int = 1024
     """Requests under way in this process, of any kind; one more gets 503."""
     max_in_flight_session: int = 32

@@ -21,7 +21,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"jsonrpc", "hints", "sse", "meta", "headers", "sampling_rules", "uri_syntax", "uri_template"}),
     frozenset({"caching", "mrtr", "pagination", "request_state", "content", "subscriptions", "discovery"}),
     frozenset({"asking"}),
-    frozenset({"server"}),
+    frozenset({"server", "page"}),
     frozenset({"transport"}),
     frozenset({""}),  # the package itself: the public names
     frozenset({"testing", "cli", "demo", "__main__"}),
@@ -29,7 +29,6 @@ LAYERS: tuple[frozenset[str], ...] = (
 
 #: Imports that point up: inside a function that starts a transport, or for the types of its signature ("").
 UPWARDS = {
-    ("server.core", "", "transport.runtime"),
     ("server.core", "", "transport.wsgi"),
     ("server.core", "run", "transport.http_server"),
     ("server.core", "run", "transport.process"),

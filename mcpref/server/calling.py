@@ -6,6 +6,7 @@ One way in for tools, prompts and resources, because all three may ask the clien
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..mrtr import check_retry_params
@@ -35,16 +36,22 @@ def invoke(
     transaction sees a function that returned.
     """
     retry = _is_retry(scope)  # refuses a malformed one, whether anybody will look at it or not
+    embedding = scope.inner.embedding
     if context != "context" and not retry:
-        return _settled(server, scope, fn(*args, **kwargs))
+        value = fn(*args, **kwargs) if embedding is None else embedding.call(fn, partial(fn, *args, **kwargs))
+        return _settled(server, scope, value)
     open_rounds(scope, server)
-    try:
-        value = fn(*args, **kwargs)
-    except BaseException:
-        # Where a question was put, whatever the handler made of the unwinding is not its answer.
-        if not (scope.rounds and scope.rounds.pending):
-            raise
-        value = None
+
+    def call() -> Any:
+        try:
+            return fn(*args, **kwargs)
+        except BaseException:
+            # Where a question was put, whatever the handler made of the unwinding is not its answer.
+            if not (scope.rounds and scope.rounds.pending):
+                raise
+            return None
+
+    value = call() if embedding is None else embedding.call(fn, call)
     if scope.rounds is not None and scope.rounds.pending:
         return InputNeeded(ended_by_ask(scope, scope.rounds, server.sealer))
     return _settled(server, scope, value)

@@ -23,6 +23,7 @@ from ..versions import LATEST_LEGACY, ProtocolVersion
 if TYPE_CHECKING:
     from ..cancellation import CancellationToken
     from ..schema.logs import LoggingLevel
+    from .embedding import Embedding
     from .push import ListenStream
     from .state import ConnectionState
 
@@ -156,6 +157,11 @@ class RequestContext(RequestInfo):
     def multiprocess(self) -> bool:
         """Whether another process may serve the next request of the same client."""
         return False
+
+    @property
+    def embedding(self) -> Embedding | None:
+        """What a web framework puts around the application's functions; None where there is none."""
+        return None
 
     @property
     def is_cancelled(self) -> bool:

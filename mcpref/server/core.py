@@ -31,7 +31,7 @@ from ..meta import check_extension_id
 from ..settings import Settings
 from ..versions import LATEST, ProtocolVersion
 from .catalog import Catalog, ListKind, Resource
-from .context import Auth, RequestContext
+from .context import RequestContext
 from .failures import Failures
 from .inbound import Offer, route
 from .lifespan import AnyLifespan, Lifespan
@@ -44,8 +44,9 @@ from .scope import RequestScope
 from .state import ConnectionState, ServerMode
 
 if TYPE_CHECKING:
-    from ..transport.runtime import Seams
-    from ..transport.wsgi import McpApp
+    from typing import Unpack
+
+    from ..transport.wsgi import AppOptions, McpApp
 
 log = logging.getLogger("mcpref.server")
 
@@ -376,6 +377,16 @@ class McpServer(Registrar):
     # ---- State that travels ---------------------------------------------------------------------------
 
     @property
+    def has_secret(self) -> bool:
+        """Whether a secret was given, so that other processes can open what this one seals."""
+        return self._sealer is not None and not self._sealer.generated
+
+    def suggest_secret(self, secret: str | bytes | Sequence[str | bytes]) -> None:
+        """Seal with this, as a framework's own key, unless a secret was given."""
+        if not self.has_secret:
+            self._sealer = make_sealer(secret, self.settings)
+
+    @property
     def sealer(self) -> Sealer:
         """Seals and opens the state of rounds; without a secret given, made on first use, for this process."""
         if self._sealer is None:
@@ -426,21 +437,11 @@ class McpServer(Registrar):
         else:
             raise ValueError(f"there is no transport {transport!r}; there are 'stdio' and 'http'")
 
-    def wsgi_app(
-        self,
-        *,
-        path: str = "/mcp",
-        principal: Callable[[dict[str, Any]], Auth | str | None] | None = None,
-        seams: Callable[[], Seams] | None = None,
-        threads: int | None = None,
-        legacy_sse: bool = False,
-    ) -> McpApp:
+    def wsgi_app(self, **options: Unpack[AppOptions]) -> McpApp:
         """This server as a WSGI application; the options are `McpApp`'s."""
         from ..transport.wsgi import McpApp
 
-        return McpApp(
-            self, path=path, principal=principal, seams=seams, threads=threads, legacy_sse=legacy_sse
-        )
+        return McpApp(self, **options)
 
 
 _NO_CACHE = CacheHint()

@@ -10,10 +10,11 @@ from ..headers import HeaderName, check_header_name
 from ..jsonrpc import ErrorResponse, Request, encode
 from ..server.context import Auth
 from ..versions import LATEST_LEGACY, parse_version
-from .http_request import REASONS, EnvironHeaders, accepts, is_allowed_origin
+from .http_request import EnvironHeaders, accepts, is_allowed_origin, reason
 from .probes import host_socket
 
 if TYPE_CHECKING:
+    from ..server.embedding import Embedding
     from .event_stream import EventIterator
     from .runtime import Runtime
 
@@ -29,14 +30,33 @@ RETRY_AFTER: Final[Mapping[str, str]] = {"Retry-After": "1"}
 class Exchange:
     """One HTTP request on its way to its response."""
 
-    __slots__ = ("accept", "auth", "environ", "headers", "runtime", "start_response")
+    __slots__ = (
+        "accept",
+        "auth",
+        "embedding",
+        "environ",
+        "headers",
+        "keeps_place",
+        "runtime",
+        "start_response",
+    )
 
-    def __init__(self, environ: Environ, start_response: StartResponse, runtime: Runtime) -> None:
+    def __init__(
+        self,
+        environ: Environ,
+        start_response: StartResponse,
+        runtime: Runtime,
+        embedding: Embedding | None = None,
+    ) -> None:
         self.environ = environ
         self.headers = EnvironHeaders(environ)
         self.start_response = start_response
         self.runtime = runtime
+        self.embedding = embedding
+        """What a framework puts around the application's functions."""
         self.auth: Auth | None = None
+        self.keeps_place = False
+        """Whether the request counts as under way until its stream ends, and not just until its response begins."""
         self.accept: str | None = environ.get("HTTP_ACCEPT")
 
     @property
@@ -71,7 +91,7 @@ class Exchange:
         else:
             lines.append(("Content-Length", str(len(body))))
         lines += self.extra_headers(headers)
-        self.start_response(f"{status} {REASONS.get(status, 'Status')}", lines)
+        self.start_response(f"{status} {reason(status)}", lines)
         return [body] if body else []
 
     def nothing(self) -> Iterable[bytes]:

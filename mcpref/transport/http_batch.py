@@ -12,28 +12,29 @@ from typing import TYPE_CHECKING
 from ..errors import InvalidRequest, ProtocolError
 from ..jsonrpc import Batch, ErrorResponse, InvalidNotification, Notification, Request, Response, encode
 from ..versions import MODERN_VERSIONS
+from .http_peer import make_context, open_session, peer_state
 
 if TYPE_CHECKING:
     from .exchange import Exchange
-    from .wsgi import McpApp
 
 
-def serve_batch(app: McpApp, exchange: Exchange, batch: Batch) -> Iterable[bytes]:
+def serve_batch(exchange: Exchange, batch: Batch) -> Iterable[bytes]:
     """Answer every request of a batch with one array, in place and one after the other.
 
     A batch is answered by one JSON body, so its calls cannot stream, and cannot ask the client anything.
     """
     if exchange.version_header in MODERN_VERSIONS:
         return exchange.error(400, InvalidRequest("this revision has no batches: send one message a request"))
-    session = app.session(exchange)
-    state = app.state(exchange, session)
+    server = exchange.runtime.server
+    session = open_session(exchange)
+    state = peer_state(exchange, session)
     if not state.negotiated.features.batching:
         return exchange.error(
             400, InvalidRequest(f"revision {state.negotiated} has no batches: send one message a request")
         )
     answers: list[bytes] = []
     for entry in batch.entries:
-        ctx = app.context(exchange, app.state(exchange, session), state.negotiated, modern=False)
+        ctx = make_context(exchange, peer_state(exchange, session), state.negotiated, modern=False)
         ctx.mute = True
         match entry:
             case Request() if entry.method == "initialize":
@@ -42,11 +43,11 @@ def serve_batch(app: McpApp, exchange: Exchange, batch: Batch) -> Iterable[bytes
                     encode(ErrorResponse(entry.id, InvalidRequest("initialize cannot be part of a batch")))
                 )
             case Request():
-                answer = app.server.handle(entry, ctx)
+                answer = server.handle(entry, ctx)
                 if answer is not None:
-                    answers.append(app.server.encode(answer))
+                    answers.append(server.encode(answer))
             case Notification():
-                app.server.notify(entry, ctx)
+                server.notify(entry, ctx)
             case Response() | ErrorResponse():
                 if session is not None and isinstance(entry.id, str):
                     exchange.runtime.seams.replies.resolve(session.id, entry.id, encode(entry))

@@ -31,6 +31,7 @@ from .event_stream import PROBE_INTERVAL, LocalStream
 from .seams import Gone, Pending, StreamReader, StreamWriter
 
 if TYPE_CHECKING:
+    from ..server.embedding import Embedding
     from ..server.push import ListenStream
     from .probes import Probe
     from .runtime import Runtime
@@ -49,6 +50,7 @@ class HttpStreamContext(RequestContext):
         "_state",
         "accepts_sse",
         "done",
+        "embedding",
         "error_code",
         "final",
         "listening",
@@ -65,6 +67,7 @@ class HttpStreamContext(RequestContext):
     )
 
     multiprocess: bool
+    embedding: Embedding | None
 
     def __init__(
         self,
@@ -79,6 +82,7 @@ class HttpStreamContext(RequestContext):
         accepts_sse: bool = True,
         probe: Probe | None = None,
         multiprocess: bool = False,
+        embedding: Embedding | None = None,
     ) -> None:
         self._runtime = runtime
         self._state = state
@@ -91,6 +95,7 @@ class HttpStreamContext(RequestContext):
         self.modern = modern
         self.accepts_sse = accepts_sse
         self.multiprocess = multiprocess
+        self.embedding = embedding
         self.wake = threading.Event()
         """Set whenever the host's thread should look again."""
         self.patience = runtime.settings.send_timeout

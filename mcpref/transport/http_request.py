@@ -11,6 +11,7 @@ status; what the message itself gets wrong is found later (wsgi.py).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -86,7 +87,7 @@ def check_host(environ: Mapping[str, Any], settings: Settings) -> None:
     if "*" in settings.allowed_hosts:
         return
     host = environ.get("HTTP_HOST", "")
-    if host_name(host) not in settings.allowed_hosts:
+    if not is_allowed_host(host, settings):
         raise HttpRefusal(
             403, f"the host {host[:100]!r} is not served here; Settings.allowed_hosts names those that are"
         )
@@ -116,7 +117,18 @@ def is_allowed_origin(origin: str, settings: Settings) -> bool:
         return False
     if parts.scheme not in ("http", "https") or "*" in settings.allowed_hosts:
         return False
-    return host_name(parts.netloc) in settings.allowed_hosts
+    return is_allowed_host(parts.netloc, settings)
+
+
+def is_allowed_host(host: str, settings: Settings) -> bool:
+    """Whether a Host header, or the host of an origin, is one of ours."""
+    name = host_name(host)
+    if name in settings.allowed_hosts:
+        return True
+    return any(
+        pattern.startswith(".") and name and (name == pattern[1:] or name.endswith(pattern))
+        for pattern in settings.allowed_hosts
+    )
 
 
 def host_name(host: str) -> str:
@@ -217,19 +229,9 @@ def _too_large(limit: int) -> HttpRefusal:
     return HttpRefusal(413, f"the message is longer than {limit} bytes")
 
 
-#: Reason phrases of the statuses we send.
-REASONS: Final[Mapping[int, str]] = {
-    200: "OK",
-    202: "Accepted",
-    204: "No Content",
-    400: "Bad Request",
-    401: "Unauthorized",
-    403: "Forbidden",
-    404: "Not Found",
-    405: "Method Not Allowed",
-    406: "Not Acceptable",
-    408: "Request Timeout",
-    413: "Content Too Large",
-    415: "Unsupported Media Type",
-    503: "Service Unavailable",
-}
+def reason(status: int) -> str:
+    """The reason phrase of a status; a hook may give one that nobody has named."""
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Status"

@@ -15,7 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from ..errors import HTTP_STATUS, InvalidRequest
-from ..jsonrpc import ErrorResponse, encode
+from ..jsonrpc import ErrorResponse, Response, encode
 from ..server.scope import RequestScope
 from .event_stream import PROBE_INTERVAL, EventIterator
 from .exchange import Exchange, busy
@@ -24,17 +24,21 @@ from .long_streams import ListenResponse
 from .probes import make_probe
 
 if TYPE_CHECKING:
-    from .wsgi import McpApp
+    from contextlib import AbstractContextManager
+
+    from ..server.core import McpServer
+    from ..settings import Settings
+    from .runtime import Runtime
 
 
-def run(app: McpApp, exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iterable[bytes]:
+def run(exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iterable[bytes]:
     """Serve a request that was admitted; the response."""
-    runtime = exchange.runtime
+    runtime, server = exchange.runtime, exchange.runtime.server
     ctx.token = scope.token
     if scope.method == "subscriptions/listen":
-        return _listen(app, exchange, ctx, scope)
+        return _listen(exchange, ctx, scope)
     if not runtime.start_running(exchange.principal):
-        app.server.release(scope)
+        server.release(scope)
         return busy(exchange, scope.request_message)
     forget = runtime.on_close(partial(scope.token.cancel, "the server is shutting down", by_client=False))
 
@@ -42,53 +46,80 @@ def run(app: McpApp, exchange: Exchange, ctx: HttpStreamContext, scope: RequestS
         forget()
         runtime.stop_running(exchange.principal)
 
-    if not app.server.has_middleware and not app.server.catalog.takes_context(
+    if not server.has_middleware and not server.catalog.takes_context(
         scope.method, scope.request_message.params or {}
     ):
         ctx.patience = 0.0  # a completion may log something, and nobody drains it before this thread does
         try:
-            _dispatch(app, ctx, scope)
+            _dispatch(runtime, ctx, scope)
         finally:
             done()
-        return _answer(app, exchange, ctx, scope)
+        return _answer(exchange, ctx, scope)
 
     # Whoever takes it first decides: the worker that begins, or this thread that has waited too long for one.
     claim = threading.Lock()
+    around = None if exchange.embedding is None else exchange.embedding.on_worker()
 
     def work() -> None:
         if claim.acquire(blocking=False):
             try:
-                _dispatch(app, ctx, scope)
+                _dispatch(runtime, ctx, scope, around)
             finally:
                 done()
 
-    if not runtime.pool.submit(work) or not _wait(app, ctx, scope, claim):
+    if not runtime.pool.submit(work) or not _wait(runtime.settings, ctx, scope, claim):
         done()
-        app.server.release(scope)
+        server.release(scope)
         return busy(exchange, scope.request_message)
-    return _answer(app, exchange, ctx, scope)
+    return _answer(exchange, ctx, scope)
 
 
-def _dispatch(app: McpApp, ctx: HttpStreamContext, scope: RequestScope) -> None:
-    answer = None
+def _dispatch(
+    runtime: Runtime,
+    ctx: HttpStreamContext,
+    scope: RequestScope,
+    around: AbstractContextManager[object] | None = None,
+) -> None:
+    payload = None
     try:
-        response = app.server.dispatch(scope)
-        answer = None if response is None else app.server.encode(response)
-        if isinstance(response, ErrorResponse):
-            ctx.error_code = response.error.code
+        answer = runtime.server.dispatch(scope) if around is None else _within(around, runtime.server, scope)
+        payload = None if answer is None else runtime.server.encode(answer)
+        if isinstance(answer, ErrorResponse):
+            ctx.error_code = answer.error.code
     finally:
-        ctx.finish_with(answer)
+        ctx.finish_with(payload)
 
 
-def _wait(app: McpApp, ctx: HttpStreamContext, scope: RequestScope, claim: threading.Lock) -> bool:
+def _within(
+    around: AbstractContextManager[object], server: McpServer, scope: RequestScope
+) -> Response | ErrorResponse | None:
+    """Dispatch inside what a framework puts around a worker's part of a request.
+
+    The answer goes out after the framework is through, so that what it closes is closed by then.
+    """
+    answered = False
+    answer: Response | ErrorResponse | None = None
+    try:
+        with around:
+            answer = server.dispatch(scope)
+            answered = True
+    except Exception as error:
+        failure = server.failures.internal_error(error, "the framework around a call failed")
+        if not answered:  # it could not even begin; an answer that is there already stands
+            server.release(scope)
+            answer = ErrorResponse(scope.request_id, failure)
+    return answer
+
+
+def _wait(settings: Settings, ctx: HttpStreamContext, scope: RequestScope, claim: threading.Lock) -> bool:
     """Until the handler is through or begins to stream; a call that stays silent becomes a stream.
 
     False if no worker was free to begin it: better a quick "busy" than a place in a queue that does not move.
     """
-    limit = app.settings.upgrade_after
+    limit = settings.upgrade_after
     now = monotonic()
     upgrade_at = None if limit is None or not ctx.accepts_sse else now + limit
-    begin_by = now + app.settings.queue_patience
+    begin_by = now + settings.queue_patience
     while not ctx.done and not ctx.streaming:
         ctx.wake.wait(PROBE_INTERVAL)
         ctx.wake.clear()
@@ -102,7 +133,7 @@ def _wait(app: McpApp, ctx: HttpStreamContext, scope: RequestScope, claim: threa
     return True
 
 
-def _answer(app: McpApp, exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iterable[bytes]:
+def _answer(exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iterable[bytes]:
     if ctx.stream_refused:
         body = ctx.final or encode(ErrorResponse(scope.request_id, InvalidRequest("not acceptable")))
         return exchange.respond(406, body)
@@ -118,6 +149,7 @@ def _answer(app: McpApp, exchange: Exchange, ctx: HttpStreamContext, scope: Requ
     assert ctx.reader is not None
     assert ctx.writer is not None
     runtime = exchange.runtime
+    exchange.keeps_place = True
 
     def closed(finished: bool) -> None:
         runtime.leave()
@@ -128,7 +160,7 @@ def _answer(app: McpApp, exchange: Exchange, ctx: HttpStreamContext, scope: Requ
         EventIterator(
             ctx.reader,
             ctx.wake,
-            app.settings,
+            runtime.settings,
             stream_id=ctx.writer.id,
             probe=ctx.probe if ctx.modern else make_probe(exchange.environ),
             on_close=closed,
@@ -137,18 +169,19 @@ def _answer(app: McpApp, exchange: Exchange, ctx: HttpStreamContext, scope: Requ
     )
 
 
-def _listen(app: McpApp, exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iterable[bytes]:
-    answer = app.server.dispatch(scope)
+def _listen(exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iterable[bytes]:
+    runtime, server = exchange.runtime, exchange.runtime.server
+    answer = server.dispatch(scope)
     if ctx.listening is None:
         assert answer is not None
         code = answer.error.code if isinstance(answer, ErrorResponse) else 0
-        return exchange.respond(HTTP_STATUS.get(code, 200), app.server.encode(answer))
-    app.server.release(scope)
+        return exchange.respond(HTTP_STATUS.get(code, 200), server.encode(answer))
+    server.release(scope)
     if not ctx.accepts_sse:
         refusal = InvalidRequest("a listen stream needs an Accept header that admits text/event-stream")
         return exchange.respond(406, encode(ErrorResponse(scope.request_id, refusal)))
-    runtime = exchange.runtime
     response = ListenResponse(runtime, ctx.listening, exchange.principal)
     if not response.enter():
         return busy(exchange, scope.request_message, runtime.budget.remedy)
-    return exchange.stream(response.iterator(ctx.probe, lambda finished: runtime.leave()))
+    # From here on it is counted as a stream, and no longer as a request under way.
+    return exchange.stream(response.iterator(ctx.probe))

@@ -116,10 +116,10 @@ class _SseConnection(LongStream):
 class LegacySse:
     """Serves ``<path>/sse`` and ``<path>/messages``. The lock guards the table of connections."""
 
-    def __init__(self, app: McpApp) -> None:
+    def __init__(self, app: McpApp, path: str) -> None:
         self._app = app
-        self._sse = f"{app.path}/sse"
-        self._messages = f"{app.path}/messages"
+        self._sse = f"{path}/sse"
+        self._messages = f"{path}/messages"
         self.paths = (self._sse, self._messages)
         self._lock = threading.Lock()
         self._connections: dict[str, _SseConnection] = {}

@@ -56,7 +56,7 @@ class ListenResponse(LongStream):
         self._events = LocalStream(self.wake.set, runtime.settings)
         self._closing = False
 
-    def iterator(self, probe: Probe | None, on_close: Callable[[bool], None]) -> EventIterator:
+    def iterator(self, probe: Probe | None) -> EventIterator:
         """The body; the acknowledgement is already in it."""
         settings = self._runtime.settings
         feed = _Feed(self._runtime, self.wake.set, self._listen.notification, self._events.append)
@@ -75,7 +75,6 @@ class ListenResponse(LongStream):
         def closed(finished: bool) -> None:
             feed.close()
             self.leave()
-            on_close(finished)
 
         return EventIterator(
             self._events, self.wake, settings, probe=probe, on_close=closed, pull=lambda: _quietly(pull)

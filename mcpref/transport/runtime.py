@@ -9,20 +9,24 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Final, Protocol
 
 from ..cancellation import Deadline
 from ..server.core import McpServer
 from ..settings import Settings
 from .body_watch import BodyWatch
 from .coordinator import CancelTable, StreamCoordinator
+from .hosting import declared_threads, threads_by_name
 from .parking import ThreadBudget
 from .pool import WorkerPool
 from .replay import EventLog
 from .seams import Cancels, Replies, Sessions, Streams
 from .sessions import SessionManager
+
+#: What a host is taken to have of which nothing is known: waitress's own default.
+ASSUMED_THREADS: Final = 4
 
 
 @dataclass(slots=True)
@@ -80,10 +84,15 @@ class Runtime:
         self.server = server
         self.settings = settings
         self.seams = memory_seams(settings) if seams is None else seams
-        self.budget = ThreadBudget(host_threads(settings, threads))
+        told = host_threads(settings, threads)
+        self.threads_assumed = told is None
+        """Whether nobody said how many threads the host has."""
+        self.budget = ThreadBudget(ASSUMED_THREADS if told is None else told)
         self.pool = WorkerPool(max(settings.workers, self.budget.threads), queue_limit=settings.max_requests)
         self.bodies = BodyWatch(settings.body_deadline)
         self.closing = False
+        self.refusing = False
+        """Whether new requests are turned away, as they are from just before the end."""
         self._lock = threading.Lock()
         self._quiet = threading.Condition(self._lock)
         self._requests = 0
@@ -92,12 +101,21 @@ class Runtime:
         self._running_of: Counter[str] = Counter()
         self._tokens: set[Callable[[], None]] = set()
 
+    def learn_threads(self, environ: Mapping[str, Any]) -> None:
+        """Take from a request what it tells of the host."""
+        if not environ.get("wsgi.multithread", True):
+            # One request at a time: whoever waited for another would wait for ever, whatever we were told.
+            self.budget.threads = 1
+        elif (threads := threads_by_name(environ)) is not None:
+            self.budget.threads = threads
+        self.threads_assumed = False
+
     # ---- Counting -------------------------------------------------------------------------------------
 
     def enter(self) -> bool:
         """A request comes in; False if there are too many."""
         with self._lock:
-            if self.closing or self._requests >= self.settings.max_requests:
+            if self.refusing or self._requests >= self.settings.max_requests:
                 return False
             self._requests += 1
             return True
@@ -177,13 +195,13 @@ class Runtime:
     def begin_closing(self) -> bool:
         """Refuse new work; False if somebody has begun already."""
         with self._lock:
-            first, self.closing = not self.closing, True
+            first, self.closing, self.refusing = not self.closing, True, True
             return first
 
     def close(self, deadline: Deadline) -> bool:
         """End streams, cancel what runs, fail what waits; wait for the rest. After `begin_closing`."""
         with self._lock:
-            self.closing = True
+            self.closing = self.refusing = True
             streams = list(self._open)
             cancels = list(self._tokens)
         for stream in streams:
@@ -199,8 +217,8 @@ class Runtime:
         return clean
 
 
-def host_threads(settings: Settings, threads: int | None) -> int:
-    """How many threads the host has: as told, as set, as the environment says, else waitress's own default."""
+def host_threads(settings: Settings, threads: int | None) -> int | None:
+    """How many threads the host has: as told, as set, as the environment or the process says; None if nobody does."""
     if threads is not None:
         return threads
     if settings.threads is not None:
@@ -208,4 +226,4 @@ def host_threads(settings: Settings, threads: int | None) -> int:
     named = os.environ.get("MCPREF_THREADS", "")
     if named and not named.isdecimal():
         raise ValueError(f"MCPREF_THREADS must be a number, not {named!r}")
-    return int(named) if named else 4
+    return int(named) if named else declared_threads()

@@ -147,10 +147,10 @@ def test_counts_come_out_even_after_many_threads() -> None:
 
 @pytest.mark.parametrize(
     ("told", "setting", "variable", "threads"),
-    [(3, 5, "7", 3), (None, 5, "7", 5), (None, None, "7", 7), (None, None, "", 4)],
+    [(3, 5, "7", 3), (None, 5, "7", 5), (None, None, "7", 7), (None, None, "", None)],
 )
 def test_who_says_how_many_threads_the_host_has(
-    monkeypatch: pytest.MonkeyPatch, told: int | None, setting: int | None, variable: str, threads: int
+    monkeypatch: pytest.MonkeyPatch, told: int | None, setting: int | None, variable: str, threads: int | None
 ) -> None:
     monkeypatch.setenv("MCPREF_THREADS", variable)
     assert host_threads(Settings(threads=setting), told) == threads

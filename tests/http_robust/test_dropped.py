@@ -70,7 +70,7 @@ def test_two_hundred_dropped_clients_leave_no_thread_waiter_or_queue() -> None:
             ]
         connections = together(*open_)
         busy = client.figures()
-        assert busy["requests"] == 150
+        assert busy["requests"] == 100, "streams that stay open are counted as such"
         assert busy["parked"] == 150, "50 listens, 50 GET streams, 50 questions"
         assert busy["replies"] == 50
         assert busy["followers"] == 100
