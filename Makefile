@@ -22,7 +22,7 @@ $(VENV)/.package: setup.cfg pyproject.toml
 	  { echo "mcpref needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "setting up $(VENV) ..."
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[serve]'
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.package

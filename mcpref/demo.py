@@ -22,6 +22,7 @@ from . import (
     RequestContext,
     ResourceNotFound,
     Sample,
+    Settings,
     ToolError,
     content,
 )
@@ -32,6 +33,7 @@ server = McpServer(
     title="The demo bookshop",
     instructions="Search with find_books, read a book's page at book://{isbn}, order with order_book.",
     resource_subscriptions=True,
+    settings=Settings(page=True),
 )
 
 

@@ -24,7 +24,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"server", "page"}),
     frozenset({"transport"}),
     frozenset({""}),  # the package itself: the public names
-    frozenset({"testing", "cli", "demo", "__main__"}),
+    frozenset({"testing", "cli", "loading", "http_command", "demo", "contrib", "__main__"}),
 )
 
 #: Imports that point up: inside a function that starts a transport, or for the types of its signature ("").
@@ -45,7 +45,10 @@ OWNERS: dict[str, dict[str, Literal["function", "module"]]] = {
     "cryptography": {"request_state": "function"},
     "pydantic": {},
     "urllib3": {},
-    "werkzeug": {"transport.http_server": "function"},
+    "werkzeug": {"transport.host_servers": "function", "http_command": "function"},
+    "waitress": {"transport.host_servers": "function"},
+    "cheroot": {"transport.host_servers": "function"},
+    "gunicorn": {"contrib.gunicorn": "function", "http_command": "function"},
 }
 
 #: What neither ``import mcpref`` nor a call of a tool may load.

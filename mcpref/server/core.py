@@ -424,7 +424,7 @@ class McpServer(Registrar):
     @overload
     def run(self, transport: Literal["http"], *, host: str = "127.0.0.1", port: int = 8000) -> None: ...
     def run(self, transport: str = "stdio", *, host: str = "127.0.0.1", port: int = 8000) -> None:
-        """Serve until the client goes or a signal comes."""
+        """Serve until the client goes or a signal comes. HTTP is served by waitress, if it is installed."""
         if transport == "stdio":
             from ..transport.process import run_stdio
 

@@ -11,7 +11,7 @@ from ..jsonrpc import ErrorResponse, Request, encode
 from ..server.context import Auth
 from ..versions import LATEST_LEGACY, parse_version
 from .http_request import EnvironHeaders, accepts, is_allowed_origin, reason
-from .probes import host_socket
+from .probes import bound_sending, host_socket
 
 if TYPE_CHECKING:
     from ..server.embedding import Embedding
@@ -108,7 +108,7 @@ class Exchange:
         """A response that is an event stream."""
         sock = host_socket(self.environ)
         if sock is not None:
-            sock.settimeout(self.runtime.settings.send_timeout)
+            bound_sending(sock, self.runtime.settings.send_timeout)
         lines = [
             ("Content-Type", SSE),
             ("Cache-Control", "no-cache"),

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from ..errors import InvalidRequest, ProtocolError
 from ..settings import Settings
 from .body_watch import BodyWatch
-from .probes import host_socket
+from .probes import bound_sending, host_socket
 
 
 class HttpRefusal(Exception):
@@ -167,8 +167,8 @@ def accepts(accept: str | None, kind: str) -> bool:
 def read_body(environ: Mapping[str, Any], settings: Settings, watch: BodyWatch | None = None) -> bytes:
     """The body, bounded: by its declared length, by the limit, and in time where the host shows the connection.
 
-    From then on the connection has the timeout for sending: hosts have none of their own, and a client that does
-    not read would hold a thread for ever.
+    From then on sending is bounded in time too: hosts do not do that, and a client that does not read would hold a
+    thread for ever.
     """
     limit = settings.max_message
     stream = environ["wsgi.input"]
@@ -188,7 +188,9 @@ def read_body(environ: Mapping[str, Any], settings: Settings, watch: BodyWatch |
         return b""
     sock = host_socket(environ)
     watched = None
+    timeout: float | None = None
     if sock is not None:
+        timeout = sock.gettimeout()
         sock.settimeout(settings.body_deadline)
         watched = None if watch is None else watch.enter(sock)
     body = b""
@@ -201,7 +203,8 @@ def read_body(environ: Mapping[str, Any], settings: Settings, watch: BodyWatch |
     finally:
         if sock is not None:
             late = watch is not None and watched is not None and watch.leave(watched)
-            sock.settimeout(settings.send_timeout)
+            sock.settimeout(timeout)
+            bound_sending(sock, settings.send_timeout)
     complete = failure is None and bool(declared) and len(body) == length
     if isinstance(failure, TimeoutError) or (late and not complete):
         raise HttpRefusal(408, f"the body did not arrive within {settings.body_deadline:g} seconds")

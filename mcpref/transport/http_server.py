@@ -1,21 +1,29 @@
-"""Serving an application on werkzeug's own server: for development, and where nothing else is installed.
+"""Serving a WSGI application from this process until it is told to end: `mcpref serve --http`, `server.run("http")`.
 
-It answers one request per connection; real hosts are in the README.
+The main thread waits for a signal; the server works on threads of its own. At the end streams get their closing
+result and running calls are asked to stop, while the server goes on; when all answers are out it is stopped.
 """
 
 from __future__ import annotations
 
+import atexit
+import logging
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from ..cancellation import Deadline
+from ..settings import Settings
+from . import hosting
+from .host_servers import HOST_SERVERS, HostServer, default_host_server
 from .process import Bell
+from .wsgi import McpApp, WsgiApp
 
-if TYPE_CHECKING:
-    from .wsgi import McpApp
+#: Threads of a server that is started here, unless the settings say otherwise.
+THREADS: Final = 64
 
 #: What to try first: a modern request needs no session.
 _CURL: Final = """  curl URL -H 'Content-Type: application/json' \\
@@ -24,90 +32,124 @@ _CURL: Final = """  curl URL -H 'Content-Type: application/json' \\
          "io.modelcontextprotocol/protocolVersion":"2026-07-28",
          "io.modelcontextprotocol/clientCapabilities":{}}}}'"""
 
-#: Threads that may be parked, counted by us: this server starts one for each connection.
-THREADS: Final = 64
+
+def run_http(
+    app: WsgiApp,
+    host: str,
+    port: int,
+    *,
+    signals: bool,
+    host_server: str | None = None,
+    threads: int | None = None,
+) -> None:
+    """Serve until a signal comes, then end streams and let answers go out. Port 0 picks a free one.
+
+    Raises `OSError` where the address cannot be had.
+    """
+    settings = app.settings if isinstance(app, McpApp) else Settings()
+    threads = threads or settings.threads or THREADS
+    hosting.declare_threads(threads)
+    if isinstance(app, McpApp):
+        _ = app.runtime  # opens the lifespans: one that fails must stop us before we listen
+    chosen = host_server or default_host_server()
+    with _quiet_queue():
+        sock = listen(host, port)
+        bound = sock.getsockname()[1]
+        server = HOST_SERVERS[chosen](app, sock, threads, settings)
+        serving = threading.Thread(target=server.serve, name="mcpref-http", daemon=True)
+        serving.start()
+        ending = _Ending(server, serving, settings.shutdown_grace)
+        try:
+            with _until_told(serving, ending, signals, lambda: announce(app, host, bound, server, threads)):
+                ending.end()
+        finally:
+            ending.stop()
 
 
-def run_http(app: McpApp, host: str, port: int, *, signals: bool) -> None:
-    """Serve until a signal comes, then end streams and let answers go out. Port 0 picks a free one."""
-    from werkzeug.serving import WSGIRequestHandler, make_server
+class _Ending:
+    """The end of a server, once: by a signal, or by the interpreter's own."""
 
-    responses = _Responses()
+    def __init__(self, server: HostServer, serving: threading.Thread, grace: float) -> None:
+        self._server = server
+        self._serving = serving
+        self._grace = grace
+        self._stopped = False
 
-    class Handler(WSGIRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def end(self) -> None:
+        """Streams first: their closing results still find their connections."""
+        deadline = Deadline(self._grace)
+        hosting.close_all(self._grace)
+        self._server.drain(deadline)
 
-        def run_wsgi(self) -> None:
-            with responses:
-                super().run_wsgi()
+    def stop(self) -> None:
+        if not self._stopped:
+            self._stopped = True
+            self._server.stop()
+            self._serving.join(timeout=5.0)
 
-        def log(self, type: str, message: str, *args: Any) -> None:
-            pass  # what matters is logged by the application
 
-    app.use_threads(THREADS)
-    _ = app.runtime  # opens the lifespans: one that fails must stop us before we listen
-    server = make_server(host, port, app, threaded=True, request_handler=Handler)
-    server.daemon_threads = True  # type: ignore[attr-defined]
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket. A name with several addresses, as localhost has, is served on its IPv4 one."""
+    found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, _, _, _, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
+    return socket.create_server(address[:2], family=family, backlog=1024)
+
+
+def announce(app: WsgiApp, host: str, port: int, server: HostServer | None, threads: int) -> None:
+    """Tell a person where it is, and what to try."""
     # An address that means "all of them" is none that a client could call.
-    shown = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
-    url = f"http://{shown}:{server.server_port}{app.path}"
-
-    def announce() -> None:
-        print(f"mcpref: serving {app.server.name!r} at {url} (Ctrl-C ends it); try:", file=sys.stderr)
-        print(_CURL.replace("URL", url), file=sys.stderr, flush=True)
-
-    serving = threading.Thread(
-        target=server.serve_forever, kwargs={"poll_interval": 0.1}, name="mcpref-http", daemon=True
-    )
-    serving.start()
-    try:
-        with _until_told(serving, signals, announce):
-            deadline = Deadline(app.settings.shutdown_grace)
-            app.close()  # streams first: their closing results still find their connections
-            responses.wait(deadline)
-    finally:
-        server.shutdown()
-        serving.join(timeout=5.0)
-        server.server_close()
-
-
-class _Responses:
-    """Counts the responses under way: the threads that send them are daemons, and nobody else waits for those."""
-
-    def __init__(self) -> None:
-        self._none = threading.Condition()
-        self._count = 0
-
-    def __enter__(self) -> None:
-        with self._none:
-            self._count += 1
-
-    def __exit__(self, *exc: object) -> None:
-        with self._none:
-            self._count -= 1
-            self._none.notify_all()
-
-    def wait(self, deadline: Deadline) -> None:
-        """Until all are sent, or the time is up."""
-        with self._none:
-            self._none.wait_for(lambda: not self._count, deadline.remaining())
+    shown = "localhost" if host in ("0.0.0.0", "::", "") else f"[{host}]" if ":" in host else host
+    root = f"http://{shown}:{port}"
+    by = "" if server is None else f" by {server.name} with {threads} threads"
+    if not isinstance(app, McpApp):
+        print(f"mcpref: serving {root}/{by} (Ctrl-C ends it)", file=sys.stderr, flush=True)
+        return
+    url = f"{root}{app.path}"
+    print(f"mcpref: serving {app.server.name!r} at {url}{by} (Ctrl-C ends it)", file=sys.stderr)
+    if server is not None and server.name == "werkzeug":
+        print(
+            "mcpref: this is werkzeug's server for development, which opens a connection for every request; "
+            "pip install 'mcpref[serve]' brings one that is faster",
+            file=sys.stderr,
+        )
+    if app.has_page:
+        print(f"mcpref: open {root}/ in a browser to look around, or try:", file=sys.stderr)
+    else:
+        print("mcpref: try:", file=sys.stderr)
+    print(_CURL.replace("URL", url), file=sys.stderr, flush=True)
 
 
 @contextmanager
-def _until_told(serving: threading.Thread, signals: bool, announce: Callable[[], None]) -> Iterator[None]:
-    """Enter when a signal comes; where signals cannot be handled, when the server ends.
+def _quiet_queue() -> Iterator[None]:
+    """waitress warns of every request that waits for a thread, which is what its queue is for."""
+    log = logging.getLogger("waitress.queue")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+
+
+@contextmanager
+def _until_told(
+    serving: threading.Thread, ending: _Ending, signals: bool, tell: Callable[[], None]
+) -> Iterator[None]:
+    """Enter when a signal comes; where signals cannot be handled, when the server or the process ends.
 
     Inside, a second signal changes nothing: somebody impatient has to wait for the grace, or kill.
     """
     if not signals:
-        announce()
+        atexit.register(ending.end)  # the reloader's thread of a process that is about to be replaced
+        tell()
         serving.join()
+        atexit.unregister(ending.end)
         yield
         return
     bell = Bell()
     try:
         with bell.rung_by_signals():
-            announce()  # not before: whoever waits for it may send a signal at once
+            tell()  # not before: whoever waits for it may send a signal at once
             reason = bell.wait()
             print(f"mcpref: {reason}: shutting down", file=sys.stderr, flush=True)
             yield

@@ -1,7 +1,8 @@
-"""Noticing that the client has gone, on hosts that let an application look.
+"""What can be done with the connection itself, on hosts that let an application see it.
 
-WSGI itself tells only by a failing write. Some hosts expose the connection: then a look at the socket tells at
-once, and a call that writes nothing can be cancelled too.
+WSGI tells only by a failing write that the client has gone. Where the socket is exposed, a look at it tells at once,
+and a call that writes nothing can be cancelled too; and a client that does not read can be bounded in time, which
+hosts do not do by themselves.
 """
 
 from __future__ import annotations
@@ -24,6 +25,18 @@ def host_socket(environ: Mapping[str, Any]) -> socket.socket | None:
         if sock is not None:
             return sock  # type: ignore[no-any-return]
     return None
+
+
+def bound_sending(sock: socket.socket, seconds: float) -> None:
+    """Have writes fail when the client takes nothing for so long.
+
+    By the system where it can: a timeout of the socket's own would go on into the next request of the connection,
+    where the host waits for it, and is ignored under gevent.
+    """
+    try:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(seconds * 1000))
+    except (AttributeError, OSError):
+        sock.settimeout(seconds)
 
 
 def make_probe(environ: Mapping[str, Any]) -> Probe | None:

@@ -147,6 +147,11 @@ class McpApp:
             raise
         return started
 
+    @property
+    def has_page(self) -> bool:
+        """Whether there is a page at ``/`` for a person to look at."""
+        return self._page is not None
+
     def use_threads(self, threads: int) -> None:
         """The host says how many threads it has."""
         self._threads = threads

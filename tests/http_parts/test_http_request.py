@@ -319,6 +319,24 @@ def test_a_body_that_cannot_be_read() -> None:
     assert refused(made) == 400
 
 
+# ---- The connection -----------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="this system bounds sending otherwise")
+def test_the_next_request_of_a_connection_finds_its_timeout_as_it_was() -> None:
+    """Under gevent a timeout left behind ended idle connections with a traceback in the log."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        client = socket.create_connection(listening.getsockname())
+        server, _ = listening.accept()
+        with server, client, server.makefile("rb") as stream:
+            client.sendall(b"12345")
+            made = {"wsgi.input": stream, "CONTENT_LENGTH": "5", "gunicorn.socket": server}
+            assert read_body(made, SMALL) == b"12345"
+            assert server.gettimeout() is None
+            bound = server.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+            assert bound == int(SMALL.send_timeout * 1000)
+
+
 # ---- Late bodies --------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,59 @@
+"""A configuration for gunicorn: ``gunicorn -c python:mcpref.contrib.gunicorn shop:app``.
+
+It sets threads, tells mcpref how many there are, and ends open streams when a worker is told to stop: gunicorn
+itself would wait for them until its graceful timeout, and then cut them off. The command line overrides what is set
+here. A configuration of your own can have it all by ``from mcpref.contrib.gunicorn import *``, or just the hook::
+
+    from mcpref.contrib.gunicorn import post_worker_init
+
+gunicorn reads this module before it forks, and before gevent has patched anything: so nothing of mcpref is imported
+until a worker runs.
+"""
+
+from __future__ import annotations
+
+import _thread
+import signal
+from typing import Any
+
+worker_class = "gthread"
+threads = 32
+#: Clients send one request after the other; the default of 2 seconds has most of them open a connection for each.
+keepalive = 30
+graceful_timeout = 20
+
+
+def post_worker_init(worker: Any) -> None:
+    """A worker is about to serve."""
+    if worker.cfg.preload_app and _is_green(worker):
+        raise RuntimeError(
+            "--preload does not go with gevent here: the application was imported before gevent could patch "
+            "threads and sockets; leave --preload out"
+        )
+    from ..transport import hosting
+
+    hosting.declare_threads(_count_threads(worker))
+    handle = signal.getsignal(signal.SIGTERM)
+
+    def end_streams_first(number: int, frame: Any) -> None:
+        # On a thread of its own, because it waits, and a signal's handler may not. Not a `threading.Thread`, whose
+        # start waits too: under gevent that may be in the middle of its loop.
+        _thread.start_new_thread(hosting.close_all, ())
+        if callable(handle):
+            handle(number, frame)
+
+    signal.signal(signal.SIGTERM, end_streams_first)
+    signal.siginterrupt(signal.SIGTERM, False)
+
+
+def _is_green(worker: Any) -> bool:
+    """Whether requests run on greenlets, of which there may be as many as connections."""
+    from gunicorn.workers.base_async import AsyncWorker
+
+    return isinstance(worker, AsyncWorker)
+
+
+def _count_threads(worker: Any) -> int:
+    if _is_green(worker):
+        return int(worker.cfg.worker_connections)
+    return int(worker.cfg.threads)  # 1 for the sync worker

@@ -1,0 +1,605 @@
+// A client of both eras, as small as it can be: what is sent, what comes back, and in which order.
+//
+// Nothing here touches the page. A log is told of every exchange as it happens; whoever calls says what to do
+// with progress, log messages and questions.
+
+import { MODERN } from "./spec.js";
+
+const META = "io.modelcontextprotocol/";
+const CLIENT = { name: "mcpref page", version: "1.0" };
+const BOTH = "application/json, text/event-stream";
+/** How often one request is sent, the first time included, before the page gives up. */
+const MAX_ROUNDS = 16;
+/** How often a broken legacy stream is resumed. */
+const MAX_RESUMES = 5;
+/** How many pages of a list are fetched. */
+const MAX_PAGES = 100;
+/** How long a cancelled legacy request may take to end its stream. */
+const CANCEL_GRACE_MS = 1500;
+
+let lastId = 0;
+
+/** What went wrong, for a person: what happened, and what to do about it. */
+export class Failure extends Error {
+  constructor(kind, message, advice = "", details = {}) {
+    super(message);
+    /** unreachable, http, rpc, cancelled, refused or broken. */
+    this.kind = kind;
+    this.advice = advice;
+    this.status = details.status ?? 0;
+    this.error = details.error ?? null;
+  }
+}
+
+// ---- Server-sent events -------------------------------------------------------------------------------
+
+/** Reads events from text, however it is cut into pieces. */
+export class EventParser {
+  #rest = "";
+  #afterCr = false;
+  #fields = null;
+
+  constructor(onEvent, onComment) {
+    this.onEvent = onEvent;
+    this.onComment = onComment;
+  }
+
+  push(text) {
+    if (text === "") return;
+    // A CR ends a line at once; the LF that may follow it, perhaps in the next piece, is part of the same end.
+    if (this.#afterCr && text[0] === "\n") text = text.slice(1);
+    this.#afterCr = text === "" ? false : text.endsWith("\r");
+    const lines = text.split(/\r\n|\r|\n/);
+    lines[0] = this.#rest + lines[0];
+    this.#rest = lines.pop();
+    for (const line of lines) this.#line(line);
+  }
+
+  #line(line) {
+    if (line === "") {
+      const fields = this.#fields;
+      this.#fields = null;
+      if (fields) this.onEvent({ ...fields, data: fields.data === null ? null : fields.data.join("\n") });
+      return;
+    }
+    const colon = line.indexOf(":");
+    if (colon === 0) {
+      this.onComment(line.slice(1).replace(/^ /, ""));
+      return;
+    }
+    const name = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
+    const fields = (this.#fields ??= { event: "", id: null, retry: null, data: null });
+    if (name === "data") (fields.data ??= []).push(value);
+    else if (name === "event") fields.event = value;
+    else if (name === "id" && !value.includes("\0")) fields.id = value;
+    else if (name === "retry" && /^[0-9]{1,9}$/.test(value)) fields.retry = Number(value);
+  }
+}
+
+// ---- Headers that mirror the body ---------------------------------------------------------------------
+
+const NAME_PARAMS = { "tools/call": "name", "prompts/get": "name", "resources/read": "uri" };
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/** A value as any header can carry it: as it is, or Base64 between two marks. */
+export function encodeHeaderValue(value) {
+  const wrapped = value.startsWith("=?base64?") && value.endsWith("?=");
+  if (/^[ -~]*$/.test(value) && !value.startsWith(" ") && !value.endsWith(" ") && !wrapped) return value;
+  // A lone surrogate has no UTF-8 form; the encoder would silently send another character.
+  if (/\p{Surrogate}/u.test(value)) throw new Failure("broken", "A value has half a character in it.");
+  let bytes = "";
+  for (const byte of new TextEncoder().encode(value)) bytes += String.fromCharCode(byte);
+  return `=?base64?${btoa(bytes)}?=`;
+}
+
+/** The annotated parameters of an input schema: [{path, name}]; ``problem`` says why a client must not use it. */
+export function paramHeaders(schema) {
+  const found = [];
+  const seen = new Set();
+  let problem = "";
+  const visit = (node, path) => {
+    if (node === null || typeof node !== "object") return;
+    if (Object.hasOwn(node, "x-mcp-header")) {
+      const name = node["x-mcp-header"];
+      if (path === null || path.length === 0) problem ||= "stands where no argument is";
+      else if (typeof name !== "string" || !TOKEN.test(name)) problem ||= "is not a header name";
+      else if (!["integer", "string", "boolean"].includes(node.type)) problem ||= `is on a ${node.type}`;
+      else if (seen.has(name.toLowerCase())) problem ||= `names ${name} twice`;
+      else {
+        seen.add(name.toLowerCase());
+        found.push({ path, name });
+      }
+    }
+    for (const [keyword, value] of Object.entries(node)) {
+      if (value === null || typeof value !== "object") continue;
+      if (keyword === "properties") {
+        for (const [name, child] of Object.entries(value)) visit(child, path && [...path, name]);
+      } else if (!["default", "const", "enum", "examples"].includes(keyword)) {
+        // Anywhere else an annotation is not reached by properties alone, and so invalid.
+        const children = Array.isArray(value) || MAPS.includes(keyword) ? Object.values(value) : [value];
+        for (const child of children) visit(child, null);
+      }
+    }
+  };
+  visit(schema, []);
+  return { headers: found, problem };
+}
+
+const MAPS = ["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties"];
+
+function emitParamHeaders(headers, args) {
+  const lines = {};
+  for (const { path, name } of headers) {
+    let value = args;
+    for (const step of path) value = value !== null && typeof value === "object" ? value[step] : undefined;
+    if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value)) {
+      throw new Failure("broken", `${path.join(".")} is too large for the header Mcp-Param-${name}.`);
+    }
+    if (typeof value === "string") lines[`Mcp-Param-${name}`] = encodeHeaderValue(value);
+    else if (typeof value === "boolean" || Number.isInteger(value)) lines[`Mcp-Param-${name}`] = String(value);
+  }
+  return lines;
+}
+
+// ---- The client ---------------------------------------------------------------------------------------
+
+/** What this client can be asked, in the words of each revision. */
+function capabilities(revision) {
+  const found = { sampling: {}, roots: {} };
+  if (revision === "2025-06-18") found.elicitation = {};
+  else if (revision !== "2025-03-26") found.elicitation = { form: {}, url: {} };
+  return found;
+}
+
+/** One server, spoken to in one revision. */
+export class Server {
+  #opening = null;
+  #session = null;
+
+  constructor(url, revision, log) {
+    this.url = url;
+    this.revision = revision;
+    this.modern = revision === MODERN;
+    this.log = log;
+    /** Called with what is asked outside of any call; a legacy server may do that on its GET stream. */
+    this.onRequest = null;
+  }
+
+  get session() {
+    return this.#session;
+  }
+
+  /** What the server is and can do: asked each time, or, legacy, told by the handshake once. */
+  open() {
+    if (this.modern) return this.#discover();
+    this.#opening ??= this.#handshake().catch((error) => {
+      this.#opening = null;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  async #discover() {
+    const result = await this.#send("server/discover", {}, {});
+    const info = result._meta?.[`${META}serverInfo`] ?? result.serverInfo ?? {};
+    return {
+      info,
+      capabilities: result.capabilities ?? {},
+      instructions: result.instructions,
+      versions: result.supportedVersions ?? [],
+      revision: this.revision,
+    };
+  }
+
+  async #handshake() {
+    this.#session = null;
+    const params = {
+      protocolVersion: this.revision,
+      capabilities: capabilities(this.revision),
+      clientInfo: CLIENT,
+    };
+    const result = await this.#send("initialize", params, {
+      onHeaders: (headers) => {
+        this.#session = headers.get("mcp-session-id");
+      },
+    });
+    if (result.protocolVersion !== this.revision) {
+      throw new Failure(
+        "broken",
+        `The server offers revision ${String(result.protocolVersion)}, not ${this.revision}.`,
+        "Choose that revision above, if it is there.",
+      );
+    }
+    await this.notify("notifications/initialized");
+    if (result.capabilities?.logging) await this.#send("logging/setLevel", { level: "debug" }, {});
+    return {
+      info: result.serverInfo ?? {},
+      capabilities: result.capabilities ?? {},
+      instructions: result.instructions,
+      versions: [result.protocolVersion],
+      revision: this.revision,
+    };
+  }
+
+  /** End the session, if there is one. Best effort: the page may be on its way out. */
+  async close() {
+    if (!this.#session) return;
+    const headers = this.#headers("DELETE", null, {});
+    this.#session = null;
+    this.#opening = null;
+    await this.#exchange("DELETE", null, headers, { keepalive: true }).catch(() => {});
+  }
+
+  /** One request and its result. Legacy: within the session, which is opened anew once if the server forgot it. */
+  async request(method, params, options = {}) {
+    if (this.modern) return this.#send(method, params, options);
+    await this.open();
+    const session = this.#session;
+    try {
+      return await this.#send(method, params, options);
+    } catch (error) {
+      if (error.status !== 404 || !session) throw error;
+      // Of several requests that find the session gone, one opens another.
+      if (this.#session === session) this.#opening = null;
+      await this.open();
+      return this.#send(method, params, options);
+    }
+  }
+
+  /** A request that may report progress, log and ask questions, until its final result. */
+  async call(method, params, options) {
+    let extra = {};
+    for (let round = 1; round <= MAX_ROUNDS; round++) {
+      const result = await this.request(method, { ...params, ...extra }, { ...options, tracked: true });
+      if (!this.modern) return result;
+      const kind = result.resultType ?? "complete";
+      if (kind === "complete") return result;
+      if (kind !== "input_required") {
+        throw new Failure("broken", `The result is of a type that this client does not know: ${String(kind)}.`);
+      }
+      const asked = Object.entries(result.inputRequests ?? {});
+      const hasState = Object.hasOwn(result, "requestState");
+      if (asked.length === 0 && !hasState) {
+        throw new Failure("broken", "The server needs input, but does not say which.");
+      }
+      if (round === MAX_ROUNDS) break;
+      extra = {};
+      if (asked.length) {
+        const answers = asked.map(async ([key, entry]) => [
+          key,
+          await options.ask(String(entry?.method), entry?.params ?? {}),
+        ]);
+        extra.inputResponses = Object.fromEntries(await Promise.all(answers));
+      }
+      if (options.signal?.aborted) throw new Failure("cancelled", "Cancelled.");
+      // Exactly as it came, and only if it came.
+      if (hasState) extra.requestState = result.requestState;
+    }
+    throw new Failure("broken", `The server still asks for input after ${MAX_ROUNDS} rounds.`);
+  }
+
+  /** All entries of a list, page after page. */
+  async list(method, member) {
+    const entries = [];
+    const seen = new Set();
+    let params = {};
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const result = await this.request(method, params);
+      if (Array.isArray(result[member])) entries.push(...result[member]);
+      const cursor = result.nextCursor;
+      // An empty cursor is a cursor; one that was there before would never end.
+      if (typeof cursor !== "string" || seen.has(cursor)) break;
+      seen.add(cursor);
+      params = { cursor };
+    }
+    return entries;
+  }
+
+  /** Hear of changes until the signal aborts or the server ends the stream. */
+  async listen(notifications, { signal, onMessage }) {
+    if (this.modern) {
+      await this.#send("subscriptions/listen", { notifications }, { signal, onMessage, listening: true });
+      return;
+    }
+    await this.open();
+    const headers = this.#headers("GET", null, {});
+    await this.#exchange("GET", null, headers, { signal, onMessage, listening: true });
+  }
+
+  async notify(method, params) {
+    const message = { jsonrpc: "2.0", method, ...(params && { params }) };
+    await this.#exchange("POST", message, this.#headers("POST", message, {}), {});
+  }
+
+  // ---- One message ------------------------------------------------------------------------------------
+
+  #headers(verb, message, { paramHeaders: mirrored = {} }) {
+    const headers = {};
+    if (verb === "POST") headers["Content-Type"] = "application/json";
+    if (verb !== "DELETE") headers.Accept = verb === "POST" ? BOTH : "text/event-stream";
+    if (this.modern) {
+      headers["MCP-Protocol-Version"] = this.revision;
+      headers["Mcp-Method"] = message.method;
+      const name = message.params?.[NAME_PARAMS[message.method]];
+      if (typeof name === "string") headers["Mcp-Name"] = encodeHeaderValue(name);
+      return { ...headers, ...mirrored };
+    }
+    if (message?.method === "initialize") return headers;
+    if (this.revision !== "2025-03-26") headers["MCP-Protocol-Version"] = this.revision;
+    if (this.#session) headers["Mcp-Session-Id"] = this.#session;
+    return headers;
+  }
+
+  async #send(method, params, options) {
+    const id = ++lastId;
+    const token = `p${id}`;
+    const meta = {};
+    if (this.modern) {
+      meta[`${META}protocolVersion`] = this.revision;
+      meta[`${META}clientInfo`] = CLIENT;
+      meta[`${META}clientCapabilities`] = capabilities(this.revision);
+      if (options.tracked) meta[`${META}logLevel`] = "debug";
+    }
+    if (options.tracked) meta.progressToken = token;
+    const sent = Object.keys(meta).length ? { ...params, _meta: meta } : params;
+    const message = { jsonrpc: "2.0", id, method, ...(Object.keys(sent).length && { params: sent }) };
+    const mirrored = options.mirror ? emitParamHeaders(options.mirror, params.arguments ?? {}) : {};
+    const headers = this.#headers("POST", message, { paramHeaders: mirrored });
+
+    const cancelling = this.#cancelling(id, options.signal);
+    const onMessage = (received) => {
+      options.onMessage?.(received);
+      const about = received.params ?? {};
+      if (received.method === "notifications/progress" && about.progressToken === token) options.onProgress?.(about);
+      else if (received.method === "notifications/message") options.onLog?.(about);
+      else if (received.method === "notifications/cancelled") options.onWithdrawn?.(about.requestId);
+    };
+    let answer;
+    try {
+      answer = await this.#exchange("POST", message, headers, { ...options, onMessage, ...cancelling.options });
+    } finally {
+      cancelling.done();
+    }
+    if (options.signal?.aborted) throw new Failure("cancelled", "Cancelled.");
+    if (answer === undefined) {
+      const advice = this.modern ? "Streams of this revision cannot be resumed: send the request again." : "";
+      throw new Failure("broken", "The connection ended before the answer came.", advice);
+    }
+    if (answer.error) throw rpcFailure(answer.error);
+    return answer.result ?? {};
+  }
+
+  /** How a signal cancels: modern by closing the stream, legacy by a notification. */
+  #cancelling(id, signal) {
+    if (this.modern || !signal) return { options: { signal }, done: () => {} };
+    const stop = new AbortController();
+    let timer;
+    const cancel = () => {
+      const reason = "cancelled by the person at the page";
+      this.notify("notifications/cancelled", { requestId: id, reason }).catch(() => {});
+      timer = setTimeout(() => stop.abort(), CANCEL_GRACE_MS);
+    };
+    if (signal.aborted) cancel();
+    else signal.addEventListener("abort", cancel, { once: true });
+    return {
+      options: { signal: stop.signal, cancelled: () => signal.aborted },
+      done: () => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", cancel);
+      },
+    };
+  }
+
+  /** One HTTP exchange; resolves to the response with the message's id as soon as it is there, else undefined. */
+  async #exchange(verb, message, headers, options, repliesTo = null) {
+    const card = this.log.exchange({ revision: this.revision, verb, url: this.url, headers, message, repliesTo });
+    options.onExchange?.(card);
+    try {
+      return await this.#attempt(card, verb, message, headers, options);
+    } catch (error) {
+      const failure = asFailure(error);
+      const aborted = failure.kind === "cancelled";
+      card.end(aborted ? (options.listening ? "end listen" : "end aborted") : null, failure);
+      throw failure;
+    }
+  }
+
+  async #attempt(card, verb, message, headers, options) {
+    const response = await fetch(this.url, {
+      method: verb,
+      headers,
+      body: message === null ? undefined : JSON.stringify(message),
+      signal: options.signal,
+      keepalive: options.keepalive === true,
+      cache: "no-store",
+      referrerPolicy: "no-referrer",
+    });
+    const type = (response.headers.get("content-type") ?? "").split(";")[0].trim().toLowerCase();
+    card.response(response, type);
+    if (response.ok) options.onHeaders?.(response.headers);
+    if (response.ok && type === "text/event-stream") return this.#stream(card, response, message, headers, options);
+    const text = await response.text();
+    const body = parse(text);
+    if (text !== "") card.body(text, body);
+    if (!response.ok) throw httpFailure(response, body);
+    card.end(null, null);
+    if (verb === "GET") throw new Failure("broken", "The answer is not a stream of events.");
+    // An error whose id could not be told is still the answer: nothing else will come.
+    return isAnswer(body, message) || body?.error ? body : undefined;
+  }
+
+  #stream(card, response, message, headers, options) {
+    return new Promise((resolve, reject) => {
+      const last = { id: null, retry: 0 };
+      const receive = (received) => {
+        if (isAnswer(received, message)) {
+          card.answered();
+          resolve(received);
+        } else if (received && typeof received.method === "string") {
+          if (Object.hasOwn(received, "id")) this.#asked(received, options);
+          else options.onMessage?.(received);
+        }
+      };
+      this.#read(card, response, last, receive)
+        .then(async () => {
+          const wanted = message && Object.hasOwn(message, "id") && !card.isAnswered;
+          const cancelled = options.cancelled?.() === true;
+          card.end(wanted ? (cancelled ? "end cancelled" : "end broken") : null, null);
+          if (wanted && !cancelled && last.id !== null && !this.modern) {
+            return this.#resume(card, message, headers, options, last);
+          }
+          return undefined;
+        })
+        .then(resolve, (error) => {
+          const failure = asFailure(error);
+          if (!card.isEnded) {
+            const note = options.listening ? "end listen" : "end aborted";
+            card.end(failure.kind === "cancelled" ? note : null, failure);
+          }
+          reject(failure);
+        });
+    });
+  }
+
+  async #read(card, response, last, receive) {
+    const parser = new EventParser(
+      (event) => {
+        if (event.id !== null) last.id = event.id;
+        if (event.retry !== null) last.retry = event.retry;
+        const body = event.data ? parse(event.data) : undefined;
+        card.event(event, body);
+        // A batch, which one revision has, is several messages.
+        for (const received of Array.isArray(body) ? body : [body]) receive(received);
+      },
+      (text) => card.comment(text),
+    );
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      parser.push(value);
+    }
+  }
+
+  async #resume(card, message, headers, options, last) {
+    const resumes = (options.resumes ?? 0) + 1;
+    if (resumes > MAX_RESUMES) return undefined;
+    await new Promise((resolve) => setTimeout(resolve, Math.min(last.retry || 500, 10_000)));
+    const lines = this.#headers("GET", null, {});
+    lines["Last-Event-ID"] = last.id;
+    const again = this.log.exchange({
+      revision: this.revision,
+      verb: "GET",
+      url: this.url,
+      headers: lines,
+      message: null,
+      about: message,
+    });
+    const response = await fetch(this.url, { headers: lines, signal: options.signal, cache: "no-store" });
+    const type = (response.headers.get("content-type") ?? "").split(";")[0].trim().toLowerCase();
+    again.response(response, type);
+    if (!response.ok || type !== "text/event-stream") {
+      const failure = httpFailure(response, undefined);
+      again.end(null, failure);
+      throw failure;
+    }
+    return this.#stream(again, response, message, headers, { ...options, resumes });
+  }
+
+  /** A legacy server's request: answered in a POST of its own, while the stream it came on goes on. */
+  async #asked(request, options) {
+    const { id, method } = request;
+    const reply = (member) => {
+      const message = { jsonrpc: "2.0", id, ...member };
+      const headers = this.#headers("POST", message, {});
+      return this.#exchange("POST", message, headers, {}, method).catch(() => {});
+    };
+    if (this.modern) return undefined; // Not allowed any more; the log shows it.
+    if (method === "ping") return reply({ result: {} });
+    const ask = options.ask ?? this.onRequest;
+    if (!QUESTIONS.includes(method) || !ask) {
+      return reply({ error: { code: -32601, message: `Method not found: ${method}` } });
+    }
+    try {
+      return await reply({ result: await ask(method, request.params ?? {}, id) });
+    } catch (error) {
+      if (error.kind === "refused") return reply({ error: { code: -1, message: error.message } });
+      // Cancelled or withdrawn: nobody waits for an answer.
+      return undefined;
+    }
+  }
+}
+
+/** What a server may ask of this client. */
+export const QUESTIONS = ["elicitation/create", "sampling/createMessage", "roots/list"];
+
+function isAnswer(received, message) {
+  return (
+    received !== null &&
+    typeof received === "object" &&
+    message !== null &&
+    Object.hasOwn(message, "id") &&
+    received.id === message.id &&
+    typeof received.method !== "string"
+  );
+}
+
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+// ---- What went wrong ----------------------------------------------------------------------------------
+
+function asFailure(error) {
+  if (error instanceof Failure) return error;
+  if (error?.name === "AbortError") return new Failure("cancelled", "Cancelled.");
+  if (error instanceof TypeError) {
+    return new Failure(
+      "unreachable",
+      "The server cannot be reached, or went away.",
+      "See whether it is still running; start it again if not, then try again.",
+    );
+  }
+  return new Failure("broken", String(error?.message ?? error));
+}
+
+function rpcFailure(error, status = 0) {
+  const message = typeof error.message === "string" ? error.message : "The server answered with an error.";
+  return new Failure("rpc", message, "", { error, status });
+}
+
+const ADVICE = {
+  401: "The server wants to know who you are, and this page has no credentials of its own. Sign in the way the "
+    + "server expects it, then reload the page.",
+  403: "Open the page under a name that the server allows (Settings.allowed_hosts and allowed_origins), or ask "
+    + "whoever runs it for access.",
+  404: "The endpoint may have moved, or the session may have ended. Reload the page.",
+  405: "The endpoint does not serve this HTTP method.",
+  406: "Something between the page and the server may have changed the Accept header.",
+  413: "The message is longer than the server allows. Send less.",
+  415: "Something between the page and the server may have changed the Content-Type.",
+  429: "Wait a little, then try again.",
+  500: "The server's own log says more.",
+  502: "A proxy stands in front of the server, and does not reach it.",
+  503: "The server is busy or shutting down. Wait a little, then try again.",
+  504: "A proxy stands in front of the server, and got no answer in time.",
+};
+
+function httpFailure(response, body) {
+  const error = body?.error ?? null;
+  const why = typeof error?.message === "string" ? `: ${error.message}` : "";
+  // An error of the protocol says itself what is wrong; its status adds nothing.
+  const known = typeof error?.code === "number" && [400, 404].includes(response.status);
+  let advice = known ? "" : (ADVICE[response.status] ?? "");
+  const after = response.headers.get("retry-after");
+  if (after !== null && /^[0-9]+$/.test(after)) advice += ` It asks to wait ${after} s.`;
+  const challenge = response.headers.get("www-authenticate");
+  if (challenge !== null) advice += ` It names: ${challenge}`;
+  const status = `${response.status} ${response.statusText}`.trim();
+  return new Failure("http", `The server answered ${status}${why}`, advice, { status: response.status, error });
+}
