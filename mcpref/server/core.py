@@ -27,7 +27,7 @@ from ..errors import (
     ToolError,
 )
 from ..jsonrpc import ErrorResponse, Notification, Request, Response, encode
-from ..meta import check_extension_id
+from ..meta import RequestMeta, check_extension_id
 from ..settings import Settings
 from ..versions import LATEST, ProtocolVersion
 from .catalog import Catalog, ListKind, Resource
@@ -262,13 +262,14 @@ class McpServer(Registrar):
 
     # ---- Serving --------------------------------------------------------------------------------------
 
-    def admit(self, request: Request, ctx: RequestContext) -> RequestScope:
+    def admit(self, request: Request, ctx: RequestContext, meta: RequestMeta | None = None) -> RequestScope:
         """Check a request and enter it as running. Raises `ProtocolError`; runs no code of the application.
 
-        Whoever admits must `dispatch`, or `release`.
+        Whoever admits must `dispatch`, or `release`. ``meta`` is the request's, if it was read already.
         """
         state = self.state_of(ctx)
-        scope = RequestScope(ctx, route(request, state, self.catalog.offer), logging_enabled=self._logging)
+        found = route(request, state, self.catalog.offer, meta)
+        scope = RequestScope(ctx, found, logging_enabled=self._logging)
         # `initialize` cannot be cancelled.
         # Spec: 2024-11-05..2025-11-25 basic/utilities/cancellation#behavior-requirements
         if request.method != "initialize":

@@ -53,9 +53,13 @@ class Offer(NamedTuple):
     require_initialized: bool
 
 
-def route(request: Request, state: ConnectionState, offer: Offer) -> Route:
-    """Climb the ladder. Raises the `ProtocolError` of the first rung that does not hold."""
-    meta = RequestMeta.from_params(request.params)
+def route(request: Request, state: ConnectionState, offer: Offer, meta: RequestMeta | None = None) -> Route:
+    """Climb the ladder. Raises the `ProtocolError` of the first rung that does not hold.
+
+    ``meta`` is the request's, for a transport that has read it already.
+    """
+    if meta is None:
+        meta = RequestMeta.from_params(request.params)
     if is_modern_request(request, meta, state):
         found = _modern(request, meta)
     else:

@@ -48,6 +48,7 @@ class HttpStreamContext(RequestContext):
         "_runtime",
         "_sid",
         "_state",
+        "_wake",
         "accepts_sse",
         "done",
         "embedding",
@@ -62,7 +63,6 @@ class HttpStreamContext(RequestContext):
         "stream_refused",
         "token",
         "version",
-        "wake",
         "writer",
     )
 
@@ -96,8 +96,7 @@ class HttpStreamContext(RequestContext):
         self.accepts_sse = accepts_sse
         self.multiprocess = multiprocess
         self.embedding = embedding
-        self.wake = threading.Event()
-        """Set whenever the host's thread should look again."""
+        self._wake: threading.Event | None = None
         self.patience = runtime.settings.send_timeout
         """How long to wait for room in the stream: 0 where the handler's thread is the one that would send."""
         self.mute = False
@@ -160,6 +159,16 @@ class HttpStreamContext(RequestContext):
         Spec: 2025-03-26..2025-11-25 basic/transports#sending-messages-to-the-server SHOULD NOT be taken for one
         """
         return self.modern and self._probe is not None and not self._probe()
+
+    @property
+    def wake(self) -> threading.Event:
+        """Set whenever the host's thread should look again. Made on first use: most answers need none.
+
+        Whoever hands the request to another thread uses it before, so that there is one.
+        """
+        if self._wake is None:
+            self._wake = threading.Event()
+        return self._wake
 
     def set_connection_probe(self, alive: Callable[[], bool]) -> None:
         """Use another way to tell whether the client is there."""
@@ -254,7 +263,8 @@ class HttpStreamContext(RequestContext):
                     writer.append(payload, last=True)
             except (Gone, ConnectionClosed):
                 pass  # nobody is there to read it
-        self.wake.set()
+        if self._wake is not None:
+            self._wake.set()
 
     def stream_final(self) -> None:
         """Send an answer that is there as the only event of a stream, to a client that takes nothing else."""

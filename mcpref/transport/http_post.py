@@ -87,7 +87,7 @@ def _on_request(exchange: Exchange, request: Request) -> Iterable[bytes]:
     check_version_header(exchange, request.id)
     if request.method == "initialize" and exchange.session_id is None:
         return _initialize(exchange, request)
-    return _on_legacy(exchange, request)
+    return _on_legacy(exchange, request, meta)
 
 
 def _on_modern(exchange: Exchange, request: Request, meta: RequestMeta) -> Iterable[bytes]:
@@ -103,7 +103,7 @@ def _on_modern(exchange: Exchange, request: Request, meta: RequestMeta) -> Itera
             exchange.headers, request.method, request.params or {}, str(meta.protocol_version)
         )
         _check_param_headers(exchange, request)
-        scope = exchange.runtime.server.admit(request, ctx)
+        scope = exchange.runtime.server.admit(request, ctx, meta)
     except ProtocolError as error:
         status = 400 if error.code == INVALID_PARAMS else HTTP_STATUS.get(error.code, 200)
         return exchange.respond(status, encode(ErrorResponse(request.id, error)))
@@ -150,14 +150,14 @@ def _initialize(exchange: Exchange, request: Request) -> Iterable[bytes]:
     return exchange.respond(200, server.encode(answer), headers=headers)
 
 
-def _on_legacy(exchange: Exchange, request: Request) -> Iterable[bytes]:
+def _on_legacy(exchange: Exchange, request: Request, meta: RequestMeta) -> Iterable[bytes]:
     session = open_session(exchange, request.id)
     state = peer_state(exchange, session)
     ctx = make_context(exchange, state, state.negotiated, modern=False, session=session)
     if session is not None and _is_busy(exchange.runtime, session):
         return busy(exchange, request)
     try:
-        scope = exchange.runtime.server.admit(request, ctx)
+        scope = exchange.runtime.server.admit(request, ctx, meta)
     except ProtocolError as error:
         return exchange.respond(200, encode(ErrorResponse(request.id, error)))
     return run(exchange, ctx, scope)

@@ -11,6 +11,7 @@ status; what the message itself gets wrong is found later (wsgi.py).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -74,6 +75,7 @@ class EnvironHeaders(Mapping[str, str]):
         return sum(1 for _ in self)
 
 
+@lru_cache(maxsize=128)
 def _key(name: str) -> str:
     key = name.upper().replace("-", "_")
     return key if key in _UNPREFIXED else f"HTTP_{key}"
@@ -152,6 +154,7 @@ def check_content_type(environ: Mapping[str, Any]) -> None:
         raise HttpRefusal(415, f"the Content-Type must be application/json, not {kind[:60]!r}")
 
 
+@lru_cache(maxsize=128)
 def accepts(accept: str | None, kind: str) -> bool:
     """Whether an Accept header admits a media type: exactly, by ``type/*`` or by ``*/*``; nothing said, all admitted.
 

@@ -58,6 +58,7 @@ def run(exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iter
 
     # Whoever takes it first decides: the worker that begins, or this thread that has waited too long for one.
     claim = threading.Lock()
+    wake = ctx.wake  # made now, while there is one thread
     around = None if exchange.embedding is None else exchange.embedding.on_worker()
 
     def work() -> None:
@@ -67,7 +68,7 @@ def run(exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iter
             finally:
                 done()
 
-    if not runtime.pool.submit(work) or not _wait(runtime.settings, ctx, scope, claim):
+    if not runtime.pool.submit(work) or not _wait(runtime.settings, ctx, scope, claim, wake):
         done()
         server.release(scope)
         return busy(exchange, scope.request_message)
@@ -111,7 +112,13 @@ def _within(
     return answer
 
 
-def _wait(settings: Settings, ctx: HttpStreamContext, scope: RequestScope, claim: threading.Lock) -> bool:
+def _wait(
+    settings: Settings,
+    ctx: HttpStreamContext,
+    scope: RequestScope,
+    claim: threading.Lock,
+    wake: threading.Event,
+) -> bool:
     """Until the handler is through or begins to stream; a call that stays silent becomes a stream.
 
     False if no worker was free to begin it: better a quick "busy" than a place in a queue that does not move.
@@ -121,8 +128,8 @@ def _wait(settings: Settings, ctx: HttpStreamContext, scope: RequestScope, claim
     upgrade_at = None if limit is None or not ctx.accepts_sse else now + limit
     begin_by = now + settings.queue_patience
     while not ctx.done and not ctx.streaming:
-        ctx.wake.wait(PROBE_INTERVAL)
-        ctx.wake.clear()
+        wake.wait(PROBE_INTERVAL)
+        wake.clear()
         if ctx.is_cancelled:
             scope.token.cancel("the client disconnected")
             return True
