@@ -59,7 +59,12 @@ def run(exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iter
     # Whoever takes it first decides: the worker that begins, or this thread that has waited too long for one.
     claim = threading.Lock()
     wake = ctx.wake  # made now, while there is one thread
-    around = None if exchange.embedding is None else exchange.embedding.on_worker()
+    try:
+        around = None if exchange.embedding is None else exchange.embedding.on_worker()
+    except BaseException:
+        done()
+        server.release(scope)
+        raise
 
     def work() -> None:
         if claim.acquire(blocking=False):
