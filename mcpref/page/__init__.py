@@ -36,7 +36,17 @@ _TYPES: Final[Mapping[str, str]] = {
 }
 
 #: What may be asked for, apart from the page itself. Names are looked up here and never made into a path.
-FILES: Final = ("page.css", "page.js", "forms.js", "log.js", "shown.js", "spec.js", "wire.js")
+FILES: Final = (
+    "page.css",
+    "page.js",
+    "codec.js",
+    "failures.js",
+    "forms.js",
+    "log.js",
+    "shown.js",
+    "spec.js",
+    "wire.js",
+)
 
 
 class Page:

@@ -1,6 +1,6 @@
 // Forms: from a JSON Schema to inputs and back to a value, and the questions that a server asks.
 
-import { Failure } from "./wire.js";
+import { Failure } from "./failures.js";
 import { folded, json, make, spoken } from "./shown.js";
 
 let lastNumber = 0;

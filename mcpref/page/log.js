@@ -154,12 +154,13 @@ class Card {
     if (event.event) fields.push(`event: ${event.event}`);
     if (event.id !== null) fields.push(`id: ${event.id}`);
     if (event.retry !== null) fields.push(`retry: ${event.retry}`);
+    if (!event.data) fields.push("no data");
     const keys = value === undefined ? (event.data ? [] : ["event priming"]) : notesOnReceived(value, this.#method);
     const row = this.#row(
       "event",
       [
         this.#line("← Event", fields.length ? make("code", {}, fields.join("  ")) : null),
-        value === undefined ? make("pre", { class: "json" }, event.data ?? "(no data)") : json(value),
+        value !== undefined ? json(value) : event.data ? make("pre", { class: "json" }, event.data) : null,
       ],
       keys,
     );
@@ -188,8 +189,8 @@ class Card {
     const how = { cancelled: "closed", failed: shown === "waiting" ? "failed" : shown, done: shown }[state];
     this.#outcome.textContent = `${how} · ${seconds(performance.now() - this.#began)}`;
     if (note === null && failure === null) return;
-    const words = failure && failure.kind !== "cancelled" ? failure.message : "The exchange ended without an answer.";
-    this.#row("end", [this.#line("End"), make("p", {}, cancelled ? "Closed." : words)], note ? [note] : []);
+    const words = failure && !cancelled ? failure.message : "Closed before the answer.";
+    this.#row("end", [this.#line("End"), make("p", { class: "ended" }, words)], note ? [note] : []);
   }
 
   #line(direction, ...more) {

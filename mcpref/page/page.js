@@ -1,10 +1,12 @@
 // The page: what the server offers, and a form for each thing to try it.
 
+import { paramHeaders } from "./codec.js";
+import { Failure } from "./failures.js";
 import { ask, Fields } from "./forms.js";
 import { Log } from "./log.js";
 import { failure, folded, json, make, result } from "./shown.js";
 import { MODERN, REVISIONS } from "./spec.js";
-import { Failure, paramHeaders, Server } from "./wire.js";
+import { Server } from "./wire.js";
 
 const at = (id) => document.getElementById(id);
 const endpoint = new URL(document.querySelector('meta[name="mcp-endpoint"]').content, document.baseURI).href;
@@ -198,6 +200,8 @@ function tryout(words, fields, prepare) {
     try {
       const { method, params, mirror } = prepare(values);
       await new Run(place).start(method, params, mirror ?? null);
+    } catch (error) {
+      place.replaceChildren(failure(error));
     } finally {
       button.disabled = false;
       if (document.activeElement === document.body) button.focus({ preventScroll: true });
@@ -230,15 +234,14 @@ function toolBody(tool) {
   const { headers, problem } = paramHeaders(tool.inputSchema);
   const fields = new Fields(tool.inputSchema);
   const parts = [describe(tool), hints(tool.annotations)];
-  if (problem) {
-    parts.push(make("p", { class: "warning" }, `⚠ An x-mcp-header of this tool ${problem}: clients must leave it out.`));
-  }
+  const invalid = `An x-mcp-header of this tool ${problem}: clients of ${MODERN} must leave the tool out.`;
+  if (problem) parts.push(make("p", { class: "warning" }, `⚠ ${invalid}`));
+  const prepare = (args) => {
+    if (problem && server.modern) throw new Failure("broken", invalid, "An older revision can call it.");
+    return { method: "tools/call", params: { name: tool.name, arguments: args }, mirror: headers };
+  };
   parts.push(
-    ...tryout("Call", fields, (args) => ({
-      method: "tools/call",
-      params: { name: tool.name, arguments: args },
-      mirror: headers,
-    })),
+    ...tryout("Call", fields, prepare),
     folded("Input schema", json(tool.inputSchema ?? {})),
     tool.outputSchema ? folded("Output schema", json(tool.outputSchema)) : null,
   );
@@ -387,8 +390,8 @@ class Section {
   #item(id, entry, text, former) {
     const name = String(entry.name ?? id);
     const title = String(entry.title ?? entry.annotations?.title ?? name);
-    const { fields, parts } = this.about.body(entry);
     const brief = typeof entry.description === "string" ? entry.description.split("\n")[0] : "";
+    const body = make("div", { class: "item-body" });
     const element = make(
       "details",
       { class: "item", "data-kind": this.about.kind, "data-name": name, open: former?.element.open === true },
@@ -399,10 +402,20 @@ class Section {
         title === name ? null : make("code", {}, name),
         make("span", { class: "brief" }, brief),
       ),
-      make("div", { class: "item-body" }, ...parts),
+      body,
     );
-    if (fields && former?.fields) fields.load(former.fields.save());
-    return { element, fields, text };
+    const item = { element, fields: null, saved: former?.fields?.save() ?? former?.saved, text };
+    // Not before it is looked at: a server may have a thousand tools.
+    const build = () => {
+      if (!element.open || body.hasChildNodes()) return;
+      const { fields, parts } = this.about.body(entry);
+      body.append(...parts.filter((part) => part !== null));
+      item.fields = fields;
+      if (item.saved) fields?.load(item.saved);
+    };
+    element.addEventListener("toggle", build);
+    build();
+    return item;
   }
 }
 
@@ -446,7 +459,6 @@ async function connect() {
   } catch (error) {
     if (mine !== generation) return;
     facts = null;
-    if (at("name").textContent === "Connecting") at("name").textContent = "No connection";
     say("Not connected.");
     at("problem").replaceChildren(failure(error, connect));
     return;

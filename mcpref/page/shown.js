@@ -23,8 +23,8 @@ const MAX_INDENT = 80;
 
 /** A value as indented JSON. */
 export function json(value) {
-  const text = pretty(value);
-  const pre = make("pre", { class: "json", tabindex: "0" });
+  const text = written(value);
+  const pre = make("pre", { class: "json" });
   if (text.length > COLOUR_UP_TO) {
     pre.append(text.slice(0, SHOW_UP_TO));
     if (text.length > SHOW_UP_TO) {
@@ -36,6 +36,14 @@ export function json(value) {
   }
   for (const line of text.split("\n")) pre.append(jsonLine(line));
   return pre;
+}
+
+function written(value) {
+  try {
+    return pretty(value);
+  } catch {
+    return "(nested too deeply to be shown)";
+  }
 }
 
 /** Indented JSON in which what is short enough stays on one line. */

@@ -10,7 +10,7 @@ export const NOTES = {
   "headers": {
     "modern.text": "Headers repeat version, method and name, so that a proxy can route without reading the body. The server refuses a request whose headers and body differ.",
     "modern": "basic/transports/streamable-http#standard-request-headers",
-    "legacy.text": "Each message is a POST of its own. Accept names both forms that the answer may take: one JSON body, or a stream of events.",
+    "legacy.text": "Each message is a POST of its own. The answer may be one JSON body or a stream of events.",
     "legacy": "basic/transports#sending-messages-to-the-server"
   },
   "headers.param": {
@@ -22,11 +22,11 @@ export const NOTES = {
     "modern": "basic/transports/streamable-http#value-encoding"
   },
   "headers.session": {
-    "text": "Mcp-Session-Id says to which handshake this message belongs.",
+    "text": "Mcp-Session-Id names the session.",
     "legacy": "basic/transports#session-management"
   },
   "headers.version": {
-    "text": "MCP-Protocol-Version repeats what the handshake agreed on.",
+    "text": "MCP-Protocol-Version repeats what was agreed on.",
     "legacy": "basic/transports#protocol-version-header",
     "2025-03-26": null
   },
@@ -369,7 +369,11 @@ export const NOTES = {
   "end broken": {
     "modern.text": "The connection ended before the answer. Streams of this revision cannot be resumed; the request can be sent again.",
     "modern": "basic/transports/streamable-http#receiving-messages",
-    "legacy.text": "The connection ended before the answer.",
+    "legacy.text": "The connection ended before the answer, and no event had an id to come back to.",
+    "legacy": "basic/transports#resumability-and-redelivery"
+  },
+  "end resumable": {
+    "text": "The stream ended before the answer. Its last event had an id, so the page asks for what comes after it.",
     "legacy": "basic/transports#resumability-and-redelivery"
   }
 };

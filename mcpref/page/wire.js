@@ -3,6 +3,8 @@
 // Nothing here touches the page. A log is told of every exchange as it happens; whoever calls says what to do
 // with progress, log messages and questions.
 
+import { emitParamHeaders, encodeHeaderValue, EventParser, NAME_PARAMS } from "./codec.js";
+import { asFailure, Failure, httpFailure, rpcFailure } from "./failures.js";
 import { MODERN } from "./spec.js";
 
 const META = "io.modelcontextprotocol/";
@@ -18,129 +20,6 @@ const MAX_PAGES = 100;
 const CANCEL_GRACE_MS = 1500;
 
 let lastId = 0;
-
-/** What went wrong, for a person: what happened, and what to do about it. */
-export class Failure extends Error {
-  constructor(kind, message, advice = "", details = {}) {
-    super(message);
-    /** unreachable, http, rpc, cancelled, refused or broken. */
-    this.kind = kind;
-    this.advice = advice;
-    this.status = details.status ?? 0;
-    this.error = details.error ?? null;
-  }
-}
-
-// ---- Server-sent events -------------------------------------------------------------------------------
-
-/** Reads events from text, however it is cut into pieces. */
-export class EventParser {
-  #rest = "";
-  #afterCr = false;
-  #fields = null;
-
-  constructor(onEvent, onComment) {
-    this.onEvent = onEvent;
-    this.onComment = onComment;
-  }
-
-  push(text) {
-    if (text === "") return;
-    // A CR ends a line at once; the LF that may follow it, perhaps in the next piece, is part of the same end.
-    if (this.#afterCr && text[0] === "\n") text = text.slice(1);
-    this.#afterCr = text === "" ? false : text.endsWith("\r");
-    const lines = text.split(/\r\n|\r|\n/);
-    lines[0] = this.#rest + lines[0];
-    this.#rest = lines.pop();
-    for (const line of lines) this.#line(line);
-  }
-
-  #line(line) {
-    if (line === "") {
-      const fields = this.#fields;
-      this.#fields = null;
-      if (fields) this.onEvent({ ...fields, data: fields.data === null ? null : fields.data.join("\n") });
-      return;
-    }
-    const colon = line.indexOf(":");
-    if (colon === 0) {
-      this.onComment(line.slice(1).replace(/^ /, ""));
-      return;
-    }
-    const name = colon < 0 ? line : line.slice(0, colon);
-    const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
-    const fields = (this.#fields ??= { event: "", id: null, retry: null, data: null });
-    if (name === "data") (fields.data ??= []).push(value);
-    else if (name === "event") fields.event = value;
-    else if (name === "id" && !value.includes("\0")) fields.id = value;
-    else if (name === "retry" && /^[0-9]{1,9}$/.test(value)) fields.retry = Number(value);
-  }
-}
-
-// ---- Headers that mirror the body ---------------------------------------------------------------------
-
-const NAME_PARAMS = { "tools/call": "name", "prompts/get": "name", "resources/read": "uri" };
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-
-/** A value as any header can carry it: as it is, or Base64 between two marks. */
-export function encodeHeaderValue(value) {
-  const wrapped = value.startsWith("=?base64?") && value.endsWith("?=");
-  if (/^[ -~]*$/.test(value) && !value.startsWith(" ") && !value.endsWith(" ") && !wrapped) return value;
-  // A lone surrogate has no UTF-8 form; the encoder would silently send another character.
-  if (/\p{Surrogate}/u.test(value)) throw new Failure("broken", "A value has half a character in it.");
-  let bytes = "";
-  for (const byte of new TextEncoder().encode(value)) bytes += String.fromCharCode(byte);
-  return `=?base64?${btoa(bytes)}?=`;
-}
-
-/** The annotated parameters of an input schema: [{path, name}]; ``problem`` says why a client must not use it. */
-export function paramHeaders(schema) {
-  const found = [];
-  const seen = new Set();
-  let problem = "";
-  const visit = (node, path) => {
-    if (node === null || typeof node !== "object") return;
-    if (Object.hasOwn(node, "x-mcp-header")) {
-      const name = node["x-mcp-header"];
-      if (path === null || path.length === 0) problem ||= "stands where no argument is";
-      else if (typeof name !== "string" || !TOKEN.test(name)) problem ||= "is not a header name";
-      else if (!["integer", "string", "boolean"].includes(node.type)) problem ||= `is on a ${node.type}`;
-      else if (seen.has(name.toLowerCase())) problem ||= `names ${name} twice`;
-      else {
-        seen.add(name.toLowerCase());
-        found.push({ path, name });
-      }
-    }
-    for (const [keyword, value] of Object.entries(node)) {
-      if (value === null || typeof value !== "object") continue;
-      if (keyword === "properties") {
-        for (const [name, child] of Object.entries(value)) visit(child, path && [...path, name]);
-      } else if (!["default", "const", "enum", "examples"].includes(keyword)) {
-        // Anywhere else an annotation is not reached by properties alone, and so invalid.
-        const children = Array.isArray(value) || MAPS.includes(keyword) ? Object.values(value) : [value];
-        for (const child of children) visit(child, null);
-      }
-    }
-  };
-  visit(schema, []);
-  return { headers: found, problem };
-}
-
-const MAPS = ["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties"];
-
-function emitParamHeaders(headers, args) {
-  const lines = {};
-  for (const { path, name } of headers) {
-    let value = args;
-    for (const step of path) value = value !== null && typeof value === "object" ? value[step] : undefined;
-    if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value)) {
-      throw new Failure("broken", `${path.join(".")} is too large for the header Mcp-Param-${name}.`);
-    }
-    if (typeof value === "string") lines[`Mcp-Param-${name}`] = encodeHeaderValue(value);
-    else if (typeof value === "boolean" || Number.isInteger(value)) lines[`Mcp-Param-${name}`] = String(value);
-  }
-  return lines;
-}
 
 // ---- The client ---------------------------------------------------------------------------------------
 
@@ -332,6 +211,7 @@ export class Server {
   }
 
   async #send(method, params, options) {
+    if (options.signal?.aborted) throw new Failure("cancelled", "Cancelled.");
     const id = ++lastId;
     const token = `p${id}`;
     const meta = {};
@@ -445,11 +325,10 @@ export class Server {
         .then(async () => {
           const wanted = message && Object.hasOwn(message, "id") && !card.isAnswered;
           const cancelled = options.cancelled?.() === true;
-          card.end(wanted ? (cancelled ? "end cancelled" : "end broken") : null, null);
-          if (wanted && !cancelled && last.id !== null && !this.modern) {
-            return this.#resume(card, message, headers, options, last);
-          }
-          return undefined;
+          const resumable = !this.modern && last.id !== null && (options.resumes ?? 0) < MAX_RESUMES;
+          const how = cancelled ? "end cancelled" : resumable ? "end resumable" : "end broken";
+          card.end(wanted ? how : null, null);
+          return wanted && how === "end resumable" ? this.#resume(message, headers, options, last) : undefined;
         })
         .then(resolve, (error) => {
           const failure = asFailure(error);
@@ -482,20 +361,13 @@ export class Server {
     }
   }
 
-  async #resume(card, message, headers, options, last) {
+  async #resume(message, headers, options, last) {
     const resumes = (options.resumes ?? 0) + 1;
-    if (resumes > MAX_RESUMES) return undefined;
     await new Promise((resolve) => setTimeout(resolve, Math.min(last.retry || 500, 10_000)));
     const lines = this.#headers("GET", null, {});
     lines["Last-Event-ID"] = last.id;
-    const again = this.log.exchange({
-      revision: this.revision,
-      verb: "GET",
-      url: this.url,
-      headers: lines,
-      message: null,
-      about: message,
-    });
+    const facts = { revision: this.revision, verb: "GET", url: this.url, headers: lines, message: null };
+    const again = this.log.exchange({ ...facts, about: message });
     const response = await fetch(this.url, { headers: lines, signal: options.signal, cache: "no-store" });
     const type = (response.headers.get("content-type") ?? "").split(";")[0].trim().toLowerCase();
     again.response(response, type);
@@ -551,55 +423,4 @@ function parse(text) {
   } catch {
     return undefined;
   }
-}
-
-// ---- What went wrong ----------------------------------------------------------------------------------
-
-function asFailure(error) {
-  if (error instanceof Failure) return error;
-  if (error?.name === "AbortError") return new Failure("cancelled", "Cancelled.");
-  if (error instanceof TypeError) {
-    return new Failure(
-      "unreachable",
-      "The server cannot be reached, or went away.",
-      "See whether it is still running; start it again if not, then try again.",
-    );
-  }
-  return new Failure("broken", String(error?.message ?? error));
-}
-
-function rpcFailure(error, status = 0) {
-  const message = typeof error.message === "string" ? error.message : "The server answered with an error.";
-  return new Failure("rpc", message, "", { error, status });
-}
-
-const ADVICE = {
-  401: "The server wants to know who you are, and this page has no credentials of its own. Sign in the way the "
-    + "server expects it, then reload the page.",
-  403: "Open the page under a name that the server allows (Settings.allowed_hosts and allowed_origins), or ask "
-    + "whoever runs it for access.",
-  404: "The endpoint may have moved, or the session may have ended. Reload the page.",
-  405: "The endpoint does not serve this HTTP method.",
-  406: "Something between the page and the server may have changed the Accept header.",
-  413: "The message is longer than the server allows. Send less.",
-  415: "Something between the page and the server may have changed the Content-Type.",
-  429: "Wait a little, then try again.",
-  500: "The server's own log says more.",
-  502: "A proxy stands in front of the server, and does not reach it.",
-  503: "The server is busy or shutting down. Wait a little, then try again.",
-  504: "A proxy stands in front of the server, and got no answer in time.",
-};
-
-function httpFailure(response, body) {
-  const error = body?.error ?? null;
-  const why = typeof error?.message === "string" ? `: ${error.message}` : "";
-  // An error of the protocol says itself what is wrong; its status adds nothing.
-  const known = typeof error?.code === "number" && [400, 404].includes(response.status);
-  let advice = known ? "" : (ADVICE[response.status] ?? "");
-  const after = response.headers.get("retry-after");
-  if (after !== null && /^[0-9]+$/.test(after)) advice += ` It asks to wait ${after} s.`;
-  const challenge = response.headers.get("www-authenticate");
-  if (challenge !== null) advice += ` It names: ${challenge}`;
-  const status = `${response.status} ${response.statusText}`.trim();
-  return new Failure("http", `The server answered ${status}${why}`, advice, { status: response.status, error });
 }
