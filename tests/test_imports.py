@@ -45,9 +45,10 @@ OWNERS: dict[str, dict[str, Literal["function", "module"]]] = {
     "cryptography": {"request_state": "function"},
     "pydantic": {},
     "urllib3": {},
-    "werkzeug": {"transport.host_servers": "function", "http_command": "function"},
+    "werkzeug": {"transport.host_servers": "function", "http_command": "function", "contrib.flask": "module"},
     "waitress": {"transport.host_servers": "function"},
     "cheroot": {"transport.host_servers": "function"},
+    "flask": {"contrib.flask": "module"},
     "gunicorn": {"contrib.gunicorn": "function", "http_command": "function"},
 }
 

@@ -384,8 +384,10 @@ class McpServer(Registrar):
 
     def suggest_secret(self, secret: str | bytes | Sequence[str | bytes]) -> None:
         """Seal with this, as a framework's own key, unless a secret was given."""
-        if not self.has_secret:
-            self._sealer = make_sealer(secret, self.settings)
+        sealer = make_sealer(secret, self.settings)
+        with self._registry_lock:
+            if not self.has_secret:
+                self._sealer = sealer
 
     @property
     def sealer(self) -> Sealer:

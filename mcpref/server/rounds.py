@@ -170,7 +170,7 @@ class Sealer:
         try:
             opened = self._ring.unseal(token, now=self._clock(), binding=binding)
         except BadRequestState as error:
-            hint = "; other processes need the same MCPREF_SECRET" if self.generated else ""
+            hint = "; other processes need the same MCPREF_SECRET or SECRET_KEY" if self.generated else ""
             log.warning("a request's state was refused: %s%s", error.why, hint)
             raise
         payload: dict[str, Any] = json.loads(opened)
@@ -216,7 +216,7 @@ def check_sealable(scope: RequestScope, sealer: Sealer) -> None:
     if sealer.generated and scope.multiprocess:
         raise InternalError(
             "several processes serve this server, and they need one secret to ask for input: "
-            "set MCPREF_SECRET, or McpServer(secret=...), to the same value in all of them"
+            "set MCPREF_SECRET, McpServer(secret=...) or the framework's SECRET_KEY to the same value in all of them"
         )
 
 
