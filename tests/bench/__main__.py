@@ -1,101 +1,84 @@
-"""`python -m tests.bench`: mcpref beside the official Python SDK on stdio, in one interleaved run.
+"""`python -m tests.bench`: mcpref beside other implementations, over stdio and over HTTP, in interleaved runs.
 
-Every round samples each measure on one server and then at once on the other, so that whatever the machine
-does meanwhile falls on both. Exits 0 unless something broke: figures are printed, never asserted.
+Exits 0 unless something broke: figures are printed, never asserted.
 """
 
 from __future__ import annotations
 
 import argparse
-import shutil
-import subprocess
+import signal
 import sys
-import tempfile
 from pathlib import Path
+from typing import NoReturn
 
-from tests.interop.environments import SDK1, SDK2, Environment, EnvironmentFailed
+from tests.interop.environments import EnvironmentFailed
 
-from .drivers import MODERN, PeerFailed, Target
-from .measures import MEASURES, Measure, Plan, driver_ceiling
-from .report import Row, as_json, render
-
-PEERS = Path(__file__).parent / "peers"
-HERE = Path(sys.executable)
-
-ROOT = Path(__file__).resolve().parents[2]
-STUB = Target("stub", "stub", HERE, PEERS / "stub_server.py", "import os")
+from . import contestants
+from .drivers import PeerFailed
+from .http_measures import HTTP_MEASURES
+from .measures import MEASURES, Plan
+from .report import Table, as_json, render
+from .runs import run_hosts, run_http, run_stdio
 
 FULL = Plan(rounds=5, seconds=0.8)
 QUICK = Plan(rounds=2, seconds=0.3)
 
-
-def mcpref() -> Target:
-    """The checkout as users get it: installed from a wheel, in an environment of its own.
-
-    An editable install would not do: its import hook costs what no user pays.
-    """
-    directory = ROOT / ".venv-bench"
-    python = directory / "bin" / "python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(directory)], check=True)
-    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    with tempfile.TemporaryDirectory() as copy:
-        # Built from a copy: setuptools leaves a build directory where it works.
-        for name in ("mcpref", "setup.cfg", "pyproject.toml", "README.rst", "LICENSE"):
-            source = ROOT / name
-            if source.is_dir():
-                shutil.copytree(source, Path(copy, name), ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                shutil.copy(source, copy)
-        subprocess.run([*pip, "--upgrade", copy], check=True)
-        subprocess.run([*pip, "--force-reinstall", "--no-deps", copy], check=True)
-    return Target("mcpref", "mcpref", python, PEERS / "mcpref_server.py", "from mcpref import McpServer")
+STDIO_KEYS = frozenset(measure.key for measure in MEASURES)
+HTTP_KEYS = frozenset({"hosts", *(measure.key for measure in HTTP_MEASURES)})
 
 
-def sdk(environment: Environment, module: str, name: str) -> Target:
-    """The official SDK in an environment of its own, which is made if it is missing."""
-    statement = f"from {module} import {name}"
-    return Target(
-        environment.name, environment.title, environment.ensure(), PEERS / "sdk_server.py", statement
-    )
-
-
-def other(name: str) -> Target:
-    if name == "sdk1":
-        return sdk(SDK1, "mcp.server.fastmcp", "FastMCP")
-    return sdk(SDK2, "mcp.server", "MCPServer")
-
-
-def supports(theirs: Target, measure: Measure) -> bool:
-    """Whether the other side can be asked at all: the 1.x line knows no modern revision."""
-    return not (theirs.name == "sdk1" and measure.revision == MODERN)
-
-
-def run(measures: list[Measure], plan: Plan, ours: Target, theirs: Target) -> list[Row]:
-    rows = [Row(measure) for measure in measures]
-    for number in range(1, plan.rounds + 1):
-        print(f"round {number} of {plan.rounds}", file=sys.stderr, flush=True)
-        for row in rows:
-            row.ours.append(row.measure.sample(ours, plan))
-            row.theirs.append(row.measure.sample(theirs, plan))
-    return rows
-
-
-def parse_arguments() -> argparse.Namespace:
-    keys = sorted({measure.key for measure in MEASURES})
+def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
+    keys = STDIO_KEYS | HTTP_KEYS
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    half = parser.add_mutually_exclusive_group()
+    half.add_argument("--stdio", action="store_true", help="over stdio alone")
+    half.add_argument("--http", action="store_true", help="over HTTP alone")
     parser.add_argument("--quick", action="store_true", help="a short run; its spread is wide")
     parser.add_argument("--rounds", type=int, help="how many rounds")
-    parser.add_argument("--only", metavar="KEY,...", help=f"some measures alone: {', '.join(keys)}")
-    parser.add_argument("--against", choices=["sdk2", "sdk1"], default="sdk2", help="which line of the SDK")
+    parser.add_argument("--only", metavar="KEY,...", help=f"some measures alone: {', '.join(sorted(keys))}")
+    parser.add_argument(
+        "--against", choices=["sdk2", "sdk1"], default="sdk2", help="which line of the Python SDK"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the raw figures there")
-    arguments = parser.parse_args()
-    arguments.only = set(arguments.only.split(",")) if arguments.only else set(keys)
-    if unknown := arguments.only - set(keys):
-        parser.error(f"no such measure: {', '.join(sorted(unknown))}; there are {', '.join(keys)}")
+    arguments = parser.parse_args(argv)
+    chosen = set(arguments.only.split(",")) if arguments.only else keys
+    if unknown := chosen - keys:
+        parser.error(f"no such measure: {', '.join(sorted(unknown))}; there are {', '.join(sorted(keys))}")
+    arguments.only = chosen & (STDIO_KEYS if arguments.stdio else HTTP_KEYS if arguments.http else keys)
+    if not arguments.only:
+        parser.error("--stdio and --http leave nothing of what --only names")
     if arguments.rounds is not None and arguments.rounds < 1:
         parser.error("--rounds must be at least 1")
     return arguments
+
+
+def run(only: set[str], plan: Plan, against: str) -> list[Table]:
+    """The tables of what was chosen; every environment is there before the first is measured."""
+    python = contestants.install_mcpref(hosts=bool(only & HTTP_KEYS))
+    measures = [row for row in MEASURES if row.key in only]
+    http_measures = [row for row in HTTP_MEASURES if row.key in only]
+    sdk = contestants.stdio_sdk(against) if measures else None
+    ours, bare = (make(python, "waitress") for make in (contestants.http_mcpref, contestants.http_bare))
+    others = []
+    if http_measures:
+        sdks = [contestants.http_sdk(against), contestants.http_sdk_json(against)]
+        others = [*sdks, contestants.http_typescript(), bare]
+    tables = []
+    if sdk is not None:
+        tables.append(run_stdio(measures, plan, contestants.stdio_mcpref(python), sdk))
+    if http_measures:
+        tables.append(run_http(http_measures, plan, ours, others))
+    if "hosts" in only:
+        pairs = [
+            (host, contestants.http_mcpref(python, host), contestants.http_bare(python, host))
+            for host in contestants.HOSTS
+        ]
+        tables.append(run_hosts(plan, pairs))
+    return tables
+
+
+def _terminate(*_: object) -> NoReturn:
+    sys.exit("terminated")
 
 
 def main() -> int:
@@ -103,23 +86,16 @@ def main() -> int:
     plan = QUICK if arguments.quick else FULL
     if arguments.rounds:
         plan = Plan(arguments.rounds, plan.seconds)
+    # Unwinds, so that no server outlives the run: they are in process groups of their own.
+    signal.signal(signal.SIGTERM, _terminate)
     try:
-        ours = mcpref()
-        theirs = other(arguments.against)
-        measures = [row for row in MEASURES if row.key in arguments.only and supports(theirs, row)]
-        # Byte code and page cache are warm for both before anything is timed.
-        for target in (ours, theirs):
-            for measure in measures:
-                if measure.key in ("cold", "import"):
-                    measure.sample(target, plan)
-        rows = run(measures, plan, ours, theirs)
-        ceiling = driver_ceiling(STUB, plan) if "call" in arguments.only else {}
+        tables = run(arguments.only, plan, arguments.against)
     except (PeerFailed, EnvironmentFailed) as error:
         print(f"\nbroken: {error}", file=sys.stderr)
         return 1
-    print(render(rows, ours, theirs, ceiling))
+    print(render(tables))
     if arguments.json:
-        arguments.json.write_text(as_json(rows, ours, theirs, plan, ceiling), encoding="utf-8")
+        arguments.json.write_text(as_json(tables, plan), encoding="utf-8")
     return 0
 
 

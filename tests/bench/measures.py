@@ -44,10 +44,6 @@ class Measure:
     sample: Callable[[Target, Plan], float]
     revision: str = LEGACY
 
-    def meets_aim(self, ratio: float) -> bool:
-        assert self.aim is not None
-        return ratio >= self.aim if self.more_is_better else ratio <= self.aim
-
 
 def start(target: Target) -> Peer:
     return Peer([str(target.python), str(target.server)])

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from . import drivers
-from .drivers import LEGACY, MODERN, Peer, PeerFailed, Script, Target
-from .measures import Measure, Plan, add_script, is_sum
-from .report import Row, as_json, render
+from .__main__ import HTTP_KEYS, STDIO_KEYS, parse_arguments
+from .drivers import LEGACY, MODERN, Peer, PeerFailed, Script
+from .measures import Plan, add_script, is_sum
+from .report import Row, Side, Table, as_json, render
 
 STUB = Path(__file__).parent / "peers" / "stub_server.py"
 
@@ -83,9 +84,9 @@ def test_a_wrong_answer_is_no_figure(answer: str, complaint: str) -> None:
         peer.handshake(LEGACY)
 
 
-def row(ours: list[float], theirs: list[float], *, aim: float | None, more_is_better: bool) -> Row:
-    measure = Measure("key", "the title", "/s", aim, more_is_better, lambda target, plan: 0.0)
-    return Row(measure, ours, theirs)
+def row(ours: list[float], *theirs: list[float] | None, aim: float | None, more_is_better: bool) -> Row:
+    sides = [Side(f"peer {number}", aim, samples) for number, samples in enumerate(theirs)]
+    return Row("the title", "/s", more_is_better, sides, ours)
 
 
 @pytest.mark.parametrize(
@@ -103,20 +104,54 @@ def row(ours: list[float], theirs: list[float], *, aim: float | None, more_is_be
 def test_the_verdict_is_given_where_all_rounds_agree(
     aim: float | None, more_is_better: bool, verdict: str
 ) -> None:
-    assert row([2, 3, 40], [1, 1, 4], aim=aim, more_is_better=more_is_better).verdict == verdict
+    figures = row([2, 3, 40], [1, 1, 4], aim=aim, more_is_better=more_is_better)
+    assert figures.verdict(figures.sides[0]) == verdict
 
 
 def test_the_table_and_the_raw_figures_show_ratio_and_spread() -> None:
-    ours = Target("a", "ours", Path(), Path(), "")
-    theirs = Target("b", "theirs", Path(), Path(), "")
     rows = [row([200, 300, 4000], [100, 100, 100], aim=2, more_is_better=True)]
-    table = render(rows, ours, theirs, {1: 5000.0})
+    tables = [Table("stdio", "ours", rows, {"depth 1": 5000.0})]
+    table = render(tables)
     assert "300 /s" in table
     assert "3.00x" in table
     assert "2.00..40.0" in table
     assert "5,000/s at depth 1" in table
-    figures = json.loads(as_json(rows, ours, theirs, Plan(3, 0.1), {}))
-    assert figures["figures"][0]["ratios"] == [2.0, 3.0, 40.0]
+    figures = json.loads(as_json(tables, Plan(3, 0.1)))
+    assert figures["tables"][0]["figures"][0]["beside"][0]["ratios"] == [2.0, 3.0, 40.0]
+
+
+def test_each_other_side_has_a_line_and_one_that_does_not_offer_it_says_so() -> None:
+    rows = [row([300, 300], [100, 100], None, [600, 600], aim=2, more_is_better=True)]
+    tables = [Table("http", "ours", rows)]
+    first, second, third = (line for line in render(tables).splitlines() if "peer " in line)
+    assert first.startswith("the title")
+    assert "300 /s" in first
+    assert first.endswith(">= 2x    met")
+    assert second.split() == ["peer", "1", "not", "offered"]
+    assert "0.50x" in third
+    assert third.endswith(">= 2x    not met")
+    beside = json.loads(as_json(tables, Plan(2, 0.1)))["tables"][0]["figures"][0]["beside"]
+    assert [side["ratios"] for side in beside] == [[3.0, 3.0], None, [0.5, 0.5]]
+
+
+@pytest.mark.parametrize(
+    ("line", "chosen"),
+    [
+        ("", STDIO_KEYS | HTTP_KEYS),
+        ("--stdio", STDIO_KEYS),
+        ("--http", HTTP_KEYS),
+        ("--only hosts,call", {"hosts", "call"}),
+        ("--http --only hosts,call", {"hosts"}),
+    ],
+)
+def test_the_arguments_choose_what_is_measured(line: str, chosen: set[str]) -> None:
+    assert parse_arguments(line.split()).only == chosen
+
+
+@pytest.mark.parametrize("line", ["--only calls", "--http --only call", "--http --stdio", "--rounds 0"])
+def test_arguments_that_choose_nothing_are_refused(line: str) -> None:
+    with pytest.raises(SystemExit):
+        parse_arguments(line.split())
 
 
 @pytest.mark.parametrize(

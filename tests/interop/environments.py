@@ -138,3 +138,22 @@ TS1 = NodeEnvironment("ts1", "@modelcontextprotocol/sdk", "1.32.2", "typescript-
 
 INSPECTOR = NodeEnvironment("inspector", "@modelcontextprotocol/inspector", "2.12.0", "inspector")
 """The MCP Inspector, of which the command line mode is used: both eras."""
+
+TS2_SERVER = NodeEnvironment(
+    "ts2-server",
+    "@modelcontextprotocol/server",
+    "2.4.0",
+    "typescript-sdk",
+    ("@modelcontextprotocol/node==2.1.2", "zod==4.6.7"),
+)
+"""The server side of the official TypeScript SDK, its adapter to node's own HTTP server, and its schemas."""
+
+SDK2_HTTP = Environment(
+    "sdk2-http", "mcp", "2.3.0", "python-sdk", ("uvicorn==0.54.0", "uvloop==0.23.0", "httptools==0.9.0")
+)
+"""The official Python SDK with what its HTTP server picks up by itself when it is there, and is faster with."""
+
+SDK1_HTTP = Environment(
+    "sdk1-http", "mcp", "1.30.0", "python-sdk", ("uvicorn==0.54.0", "uvloop==0.23.0", "httptools==0.9.0")
+)
+"""The previous line of the official Python SDK, with the same."""

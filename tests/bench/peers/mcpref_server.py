@@ -7,7 +7,7 @@ output schema.
 import time
 from dataclasses import dataclass
 
-from mcpref import McpServer
+from mcpref import McpServer, RequestContext
 
 server = McpServer("bench", version="1")
 
@@ -35,6 +35,14 @@ def sleep(seconds: float) -> str:
     return "slept"
 
 
+@server.tool
+def progress(ctx: RequestContext, steps: int) -> Sum:
+    """Report every step as it is made, without waiting in between."""
+    for step in range(1, steps + 1):
+        ctx.report_progress(step, steps)
+    return Sum(steps)
+
+
 def numbered(number: int):
     def tool(name: str, count: int = 1, ratio: float = 0.5, flag: bool = False) -> Line:
         """Format the arguments of a call into one line of text."""
@@ -43,7 +51,7 @@ def numbered(number: int):
     return tool
 
 
-for number in range(48):
+for number in range(47):
     server.tool(name=f"tool_{number:02}")(numbered(number))
 
 if __name__ == "__main__":

@@ -9,8 +9,9 @@ import time
 from dataclasses import dataclass
 
 try:
-    from mcp.server import MCPServer
+    from mcp.server.mcpserver import Context, MCPServer
 except ImportError:
+    from mcp.server.fastmcp import Context
     from mcp.server.fastmcp import FastMCP as MCPServer
 
 server = MCPServer("bench")
@@ -39,6 +40,14 @@ def sleep(seconds: float) -> str:
     return "slept"
 
 
+@server.tool()
+async def progress(ctx: Context, steps: int) -> Sum:
+    """Report every step as it is made, without waiting in between."""
+    for step in range(1, steps + 1):  # async because reporting is: nothing else is offered
+        await ctx.report_progress(step, steps)
+    return Sum(steps)
+
+
 def numbered(number: int):
     def tool(name: str, count: int = 1, ratio: float = 0.5, flag: bool = False) -> Line:
         """Format the arguments of a call into one line of text."""
@@ -47,7 +56,7 @@ def numbered(number: int):
     return tool
 
 
-for number in range(48):
+for number in range(47):
     server.tool(name=f"tool_{number:02}")(numbered(number))
 
 if __name__ == "__main__":
