@@ -173,6 +173,11 @@ def standard_headers(
     return headers
 
 
+_VERSION_KEY: Final = HeaderName.PROTOCOL_VERSION.lower()
+_METHOD_KEY: Final = HeaderName.METHOD.lower()
+_NAME_KEY: Final = HeaderName.NAME.lower()
+
+
 def check_standard_headers(
     headers: Mapping[str, str], method: str, params: Mapping[str, Any] | None, version: str
 ) -> None:
@@ -181,12 +186,12 @@ def check_standard_headers(
     Spec: 2026-07-28 basic/transports/streamable-http#server-validation MUST reject a standard header that is
     missing, malformed, or differs from the body
     """
-    _check_verbatim(headers, HeaderName.PROTOCOL_VERSION, version)
-    _check_verbatim(headers, HeaderName.METHOD, method)
+    _check_verbatim(headers, HeaderName.PROTOCOL_VERSION, _VERSION_KEY, version)
+    _check_verbatim(headers, HeaderName.METHOD, _METHOD_KEY, method)
     source = NAME_PARAMS.get(method)
     if source is None:
         return
-    received = headers.get(HeaderName.NAME.lower())
+    received = headers.get(_NAME_KEY)
     if received is None:
         raise HeaderMismatch(f"{HeaderName.NAME} header is missing; it must repeat params.{source}")
     name = params.get(source) if params else None
@@ -195,10 +200,12 @@ def check_standard_headers(
         raise _mismatch(HeaderName.NAME, received, name)
 
 
-def _check_verbatim(headers: Mapping[str, str], header: str, expected: str) -> None:
-    received = headers.get(header.lower())
+def _check_verbatim(headers: Mapping[str, str], header: str, key: str, expected: str) -> None:
+    received = headers.get(key)
     if received is None:
         raise HeaderMismatch(f"{header} header is missing; it must be {_show(expected)}, as in the body")
+    if received == expected and expected.isascii() and expected.isprintable():
+        return  # as nearly always
     if received.strip(_WHITESPACE) != expected or not _FIELD_VALUE.fullmatch(expected):
         raise _mismatch(header, received, expected)
 

@@ -354,9 +354,31 @@ _decode_json: Callable[[str], Any] = json.JSONDecoder(
     object_pairs_hook=_unique_members, parse_float=_finite, parse_constant=_refuse_constant
 ).decode
 _decode_pairs: Callable[[str], Any] = json.JSONDecoder(object_pairs_hook=tuple).decode
-_encode_json: Callable[[object], str] = json.JSONEncoder(
-    ensure_ascii=True, allow_nan=False, separators=(",", ":")
-).encode
+_encoder: Final = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def _make_encode() -> Callable[[object], str]:
+    """What `JSONEncoder.encode` does, without making its own machinery anew at each call.
+
+    The table of what is being encoded is left out, because threads would share it, and with it the entries of lists
+    that all answers have in common. What contains itself is found by the limit of recursion.
+    """
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:  # another interpreter than CPython
+        return _encoder.encode
+    text = json.encoder.encode_basestring_ascii
+    encode_chunks = make(None, _encoder.default, text, None, ":", ",", False, False, False)
+
+    def encode_whole(value: object) -> str:
+        try:
+            return "".join(encode_chunks(value, 0))
+        except RecursionError:
+            raise ValueError("Circular reference, or nested too deeply") from None
+
+    return encode_whole
+
+
+_encode_json: Final = _make_encode()
 _encode_canonical: Callable[[object], str] = json.JSONEncoder(
     ensure_ascii=True, allow_nan=False, separators=(",", ":"), sort_keys=True
 ).encode

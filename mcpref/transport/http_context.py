@@ -44,7 +44,6 @@ class HttpStreamContext(RequestContext):
         "_auth",
         "_headers",
         "_lock",
-        "_probe",
         "_runtime",
         "_sid",
         "_state",
@@ -59,6 +58,7 @@ class HttpStreamContext(RequestContext):
         "multiprocess",
         "mute",
         "patience",
+        "probe",
         "reader",
         "stream_refused",
         "token",
@@ -89,7 +89,8 @@ class HttpStreamContext(RequestContext):
         self._headers = headers
         self._auth = auth
         self._sid = session_id
-        self._probe = probe
+        self.probe = probe
+        """Tells whether the client is still there; None if the host cannot, or it does not matter."""
         self._lock = threading.Lock()
         self.version = version
         self.modern = modern
@@ -158,7 +159,7 @@ class HttpStreamContext(RequestContext):
         Spec: 2026-07-28 basic/transports/streamable-http#cancellation MUST be treated as cancellation
         Spec: 2025-03-26..2025-11-25 basic/transports#sending-messages-to-the-server SHOULD NOT be taken for one
         """
-        return self.modern and self._probe is not None and not self._probe()
+        return self.modern and self.probe is not None and not self.probe()
 
     @property
     def wake(self) -> threading.Event:
@@ -172,11 +173,7 @@ class HttpStreamContext(RequestContext):
 
     def set_connection_probe(self, alive: Callable[[], bool]) -> None:
         """Use another way to tell whether the client is there."""
-        self._probe = alive
-
-    @property
-    def probe(self) -> Probe | None:
-        return self._probe
+        self.probe = alive
 
     # ---- Emitting -------------------------------------------------------------------------------------
 

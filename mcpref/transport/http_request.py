@@ -133,6 +133,7 @@ def is_allowed_host(host: str, settings: Settings) -> bool:
     )
 
 
+@lru_cache(maxsize=128)
 def host_name(host: str) -> str:
     """The name in a Host header, without the port; "" if it is not one."""
     host = host.strip().lower()
@@ -235,6 +236,7 @@ def _too_large(limit: int) -> HttpRefusal:
     return HttpRefusal(413, f"the message is longer than {limit} bytes")
 
 
+@lru_cache(maxsize=64)
 def reason(status: int) -> str:
     """The reason phrase of a status; a hook may give one that nobody has named."""
     try:

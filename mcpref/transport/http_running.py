@@ -40,21 +40,15 @@ def run(exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iter
     if not runtime.start_running(exchange.principal):
         server.release(scope)
         return busy(exchange, scope.request_message)
+    if not server.has_middleware and not server.catalog.takes_context(
+        scope.method, scope.request_message.params or {}
+    ):
+        return _run_in_place(exchange, ctx, scope)
     forget = runtime.on_close(partial(scope.token.cancel, "the server is shutting down", by_client=False))
 
     def done() -> None:
         forget()
         runtime.stop_running(exchange.principal)
-
-    if not server.has_middleware and not server.catalog.takes_context(
-        scope.method, scope.request_message.params or {}
-    ):
-        ctx.patience = 0.0  # a completion may log something, and nobody drains it before this thread does
-        try:
-            _dispatch(runtime, ctx, scope)
-        finally:
-            done()
-        return _answer(exchange, ctx, scope)
 
     # Whoever takes it first decides: the worker that begins, or this thread that has waited too long for one.
     claim = threading.Lock()
@@ -77,6 +71,20 @@ def run(exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iter
         done()
         server.release(scope)
         return busy(exchange, scope.request_message)
+    return _answer(exchange, ctx, scope)
+
+
+def _run_in_place(exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> Iterable[bytes]:
+    """On this thread. Nothing in it can be cancelled, so nobody needs to know whether the client is still there."""
+    runtime = exchange.runtime
+    ctx.probe = None
+    ctx.patience = 0.0  # a completion may log something, and nobody drains it before this thread does
+    runtime.begin_in_place()
+    try:
+        _dispatch(runtime, ctx, scope)
+    finally:
+        runtime.end_in_place()
+        runtime.stop_running(exchange.principal)
     return _answer(exchange, ctx, scope)
 
 

@@ -100,6 +100,7 @@ class Runtime:
         self._streams_of: Counter[str] = Counter()
         self._running_of: Counter[str] = Counter()
         self._tokens: set[Callable[[], None]] = set()
+        self._in_place = 0
 
     def learn_threads(self, environ: Mapping[str, Any]) -> None:
         """Take from a request what it tells of the host."""
@@ -190,6 +191,17 @@ class Runtime:
 
         return forget
 
+    def begin_in_place(self) -> None:
+        """A function that nothing can cancel begins on the host's own thread: `close` waits for it."""
+        with self._lock:
+            self._in_place += 1
+
+    def end_in_place(self) -> None:
+        with self._lock:
+            self._in_place -= 1
+            if self.closing:
+                self._quiet.notify_all()
+
     # ---- The end --------------------------------------------------------------------------------------
 
     def begin_closing(self) -> bool:
@@ -210,8 +222,10 @@ class Runtime:
             cancel()
         clean = self.pool.close(deadline)
         with self._lock:
-            # What runs on the host's own threads.
-            clean = self._quiet.wait_for(lambda: not self._tokens, deadline.remaining()) and clean
+            is_quiet = self._quiet.wait_for(
+                lambda: not self._tokens and not self._in_place, deadline.remaining()
+            )
+        clean = is_quiet and clean
         if isinstance(self.seams.sessions, SessionManager):
             self.seams.sessions.end_all()
         return clean
