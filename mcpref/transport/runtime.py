@@ -84,10 +84,10 @@ class Runtime:
         self.server = server
         self.settings = settings
         self.seams = memory_seams(settings) if seams is None else seams
-        told = host_threads(settings, threads)
-        self.threads_assumed = told is None
-        """Whether nobody said how many threads the host has."""
-        self.budget = ThreadBudget(ASSUMED_THREADS if told is None else told)
+        self._told_threads = host_threads(settings, threads)
+        self.multithread: bool | None = None
+        """What the last request said of its host; None before the first."""
+        self.budget = ThreadBudget(self._told_threads or ASSUMED_THREADS)
         self.pool = WorkerPool(max(settings.workers, self.budget.threads), queue_limit=settings.max_requests)
         self.bodies = BodyWatch(settings.body_deadline)
         self.closing = False
@@ -102,14 +102,25 @@ class Runtime:
         self._tokens: set[Callable[[], None]] = set()
         self._in_place = 0
 
+    @property
+    def threads_assumed(self) -> bool:
+        """Whether nobody said how many threads the host has."""
+        return self._told_threads is None
+
     def learn_threads(self, environ: Mapping[str, Any]) -> None:
-        """Take from a request what it tells of the host."""
-        if not environ.get("wsgi.multithread", True):
+        """Take from a request what it tells of its host: the first one, and one that says something else."""
+        self.multithread = environ.get("wsgi.multithread", True)
+        if not self.multithread:
             # One request at a time: whoever waited for another would wait for ever, whatever we were told.
             self.budget.threads = 1
-        elif (threads := threads_by_name(environ)) is not None:
+        else:
+            self.budget.threads = self._told_threads or threads_by_name(environ) or ASSUMED_THREADS
+
+    def use_threads(self, threads: int) -> None:
+        """Somebody says how many there are."""
+        self._told_threads = threads
+        if self.multithread is not False:
             self.budget.threads = threads
-        self.threads_assumed = False
 
     # ---- Counting -------------------------------------------------------------------------------------
 

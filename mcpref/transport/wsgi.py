@@ -156,12 +156,12 @@ class McpApp:
         """The host says how many threads it has."""
         self._threads = threads
         if self._runtime is not None:
-            self._runtime.budget.threads = threads
+            self._runtime.use_threads(threads)
 
     def hear_of_threads(self, threads: int) -> None:
         """The process says how many its host has; what this app was told itself counts more."""
         if self._runtime is not None and self._runtime.threads_assumed:
-            self._runtime.budget.threads = threads
+            self._runtime.use_threads(threads)
 
     def refuse_more(self) -> None:
         """Answer new requests with 503, before `close`."""
@@ -195,7 +195,7 @@ class McpApp:
             return []
         embedding = None if self._embedding is None else self._embedding(environ)
         exchange = Exchange(environ, start_response, runtime, embedding)
-        if runtime.threads_assumed or not environ.get("wsgi.multithread", True):
+        if environ.get("wsgi.multithread", True) is not runtime.multithread:
             runtime.learn_threads(environ)
         try:
             return self._serve(exchange, path)

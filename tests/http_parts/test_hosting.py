@@ -50,7 +50,14 @@ def test_a_hosts_name_tells_where_nobody_else_does(software: str, multithread: b
     runtime = make_app().runtime
     runtime.learn_threads({"SERVER_SOFTWARE": software, "wsgi.multithread": multithread})
     assert runtime.budget.threads == threads
-    assert not runtime.threads_assumed
+
+
+def test_a_request_of_a_test_client_says_nothing_of_later_ones() -> None:
+    runtime = make_app(threads=8).runtime
+    runtime.learn_threads({"wsgi.multithread": False})
+    assert runtime.budget.threads == 1
+    runtime.learn_threads({"wsgi.multithread": True})
+    assert runtime.budget.threads == 8
 
 
 def test_all_apps_end_together() -> None:
