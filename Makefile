@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
 
-.PHONY: install run test check interop bench clean help
+.PHONY: install run test check interop bench hosts clean help
 
 help:
 	@echo "make run        serve the demo server over HTTP, on PORT (8000)"
@@ -12,6 +12,7 @@ help:
 	@echo "make check      mypy --strict and ruff"
 	@echo "make interop    drive the demo server with other implementations' clients"
 	@echo "make bench      measure against other implementations, side by side"
+	@echo "make hosts      measure what each WSGI server does with it"
 	@echo "make clean      remove everything that was generated"
 
 install: $(VENV)/.installed
@@ -46,6 +47,9 @@ interop: install
 
 bench: install
 	$(BIN)/python -m tests.bench
+
+hosts: install
+	$(BIN)/python -m tests.hosts
 
 clean:
 	rm -rf $(VENV) .venv-* build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -15,8 +15,8 @@ from .loading import fail, load_served
 from .server.core import McpServer
 from .server.state import ServerMode
 from .settings import LOOPBACK
-from .transport.http_server import run_http
-from .transport.wsgi import WsgiApp
+from .transport.http_server import listen, root_url, run_http
+from .transport.wsgi import McpApp, WsgiApp
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,7 @@ def serve_http(options: HttpOptions) -> None:
 
 def _serve(options: HttpOptions, *, signals: bool) -> None:
     app = make_app(options)
+    _mention_hosts(app.server if isinstance(app, McpApp) else app, options)
     try:
         run_http(
             app,
@@ -66,29 +67,41 @@ def _serve(options: HttpOptions, *, signals: bool) -> None:
 
 
 def _no_address(options: HttpOptions, error: OSError) -> str:
-    where = f"{options.host}:{options.port}"
-    return f"cannot serve on {where}: {error.strerror or error}; pick another port with --http {options.host}:PORT"
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    why = error.strerror or error
+    return f"cannot serve on {host}:{options.port}: {why}; pick another port with --http {host}:PORT"
 
 
 def make_app(options: HttpOptions) -> WsgiApp:
     """The application to serve: the server's, or the one that was named."""
     found = load_served(options.target)
+    _check_options(found, options)
     if not isinstance(found, McpServer):
-        if options.allow_hosts or options.page or options.health:
-            fail(
-                "--allow-host, --page and --health are for a McpServer; an application says these things itself"
-            )
         return found
     if options.allow_hosts:
         admitted = (*found.settings.allowed_hosts, *(name.lower() for name in options.allow_hosts))
         found.settings = replace(found.settings, allowed_hosts=admitted)
-    elif options.host not in ("localhost", "127.0.0.1", "::1") and found.settings.allowed_hosts == LOOPBACK:
+    return found.wsgi_app(page=options.page, health=options.health)
+
+
+def _check_options(found: McpServer | WsgiApp, options: HttpOptions) -> None:
+    if not isinstance(found, McpServer) and (options.allow_hosts or options.page or options.health):
+        fail("--allow-host, --page and --health are for a McpServer; an application says these things itself")
+
+
+def _mention_hosts(found: McpServer | WsgiApp, options: HttpOptions) -> None:
+    """Whoever serves on another address than localhost wonders why nobody gets in."""
+    if (
+        isinstance(found, McpServer)
+        and not options.allow_hosts
+        and options.host not in ("localhost", "127.0.0.1", "::1")
+        and found.settings.allowed_hosts == LOOPBACK
+    ):
         print(
             "mcpref: only requests to localhost are admitted, whatever the address; --allow-host NAME admits "
             "those to another name",
             file=sys.stderr,
         )
-    return found.wsgi_app(page=options.page, health=options.health)
 
 
 # ---- Several processes --------------------------------------------------------------------------------
@@ -104,10 +117,14 @@ def _serve_with_workers(options: HttpOptions, workers: int) -> None:
     from .contrib import gunicorn as defaults
 
     threads = options.threads or defaults.threads
+    try:
+        # By ourselves: gunicorn would try five times, and give up with words of its own.
+        sock = listen(options.host, options.port)
+    except OSError as error:
+        fail(_no_address(options, error))
+    root = root_url(options.host, sock.getsockname()[1])
     given = {
-        "bind": f"[{options.host}]:{options.port}"
-        if ":" in options.host
-        else f"{options.host}:{options.port}",
+        "bind": f"fd://{sock.fileno()}",
         "workers": workers,
         "worker_class": defaults.worker_class,
         "threads": threads,
@@ -130,10 +147,9 @@ def _serve_with_workers(options: HttpOptions, workers: int) -> None:
             return make_app(options)
 
         def _tell(self, arbiter: Arbiter) -> None:
-            port = arbiter.LISTENERS[0].sock.getsockname()[1]
             print(
-                f"mcpref: serving {options.target} at http://{options.host}:{port}/mcp by gunicorn with "
-                f"{workers} processes of {threads} threads (Ctrl-C ends it)",
+                f"mcpref: serving {options.target} at {root}/mcp by gunicorn with {workers} processes of {threads} "
+                "threads (Ctrl-C ends it)",
                 file=sys.stderr,
                 flush=True,
             )
@@ -144,6 +160,8 @@ def _serve_with_workers(options: HttpOptions, workers: int) -> None:
 def _check_shareable(options: HttpOptions, workers: int) -> None:
     """Refuse what would fail at random: a round sealed by one process and answered to another."""
     found = load_served(options.target)
+    _check_options(found, options)  # here and not only in the workers, which would be started again and again
+    _mention_hosts(found, options)
     if workers < 2 or not isinstance(found, McpServer):
         return
     if not found.has_secret:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from docutils.core import publish_doctree
@@ -62,6 +64,31 @@ def snippet(name: str) -> str:
     """The text of a named block."""
     (text,) = (block.text for block in blocks() if block.name == name)
     return text
+
+
+COVERED: set[str] = set()
+"""The blocks that tests run."""
+
+
+def covers(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The test below runs the block of this name."""
+    COVERED.add(name)
+    return lambda test: test
+
+
+def run(*names: str) -> dict[str, Any]:
+    """Run blocks as one module; what it defines."""
+    namespace: dict[str, Any] = {"__name__": "readme"}
+    for name in names:
+        exec(compile(snippet(name), f"README.rst:{name}", "exec", dont_inherit=True), namespace)
+    return namespace
+
+
+def commands() -> list[list[str]]:
+    """What the console blocks have after the prompt, without comments."""
+    lines = [line for block in blocks() if block.language == "console" for line in block.text.splitlines()]
+    assert all(line.startswith("$ ") for line in lines)
+    return [line.removeprefix("$ ").partition("#")[0].split() for line in lines]
 
 
 def literals() -> list[str]:

@@ -13,14 +13,19 @@ until a worker runs.
 from __future__ import annotations
 
 import _thread
+import errno
+import logging
 import signal
-from typing import Any
+from typing import Any, Final
 
 worker_class = "gthread"
 threads = 32
 #: Clients send one request after the other; the default of 2 seconds has most of them open a connection for each.
 keepalive = 30
 graceful_timeout = 20
+
+#: The same for greenlets: there an idle connection holds up the worker's end for as long.
+_GREEN_KEEPALIVE: Final = 2
 
 
 def post_worker_init(worker: Any) -> None:
@@ -33,6 +38,11 @@ def post_worker_init(worker: Any) -> None:
     from ..transport import hosting
 
     hosting.declare_threads(_count_threads(worker))
+    error_log = getattr(worker.log, "error_log", None)
+    if error_log is not None:
+        error_log.addFilter(_is_worth_logging)
+    if _is_green(worker) and worker.cfg.keepalive == keepalive:
+        worker.cfg.set("keepalive", _GREEN_KEEPALIVE)
     handle = signal.getsignal(signal.SIGTERM)
 
     def end_streams_first(number: int, frame: Any) -> None:
@@ -57,3 +67,9 @@ def _count_threads(worker: Any) -> int:
     if _is_green(worker):
         return int(worker.cfg.worker_connections)
     return int(worker.cfg.threads)  # 1 for the sync worker
+
+
+def _is_worth_logging(record: logging.LogRecord) -> bool:
+    """False for a client that did not read, and was cut off: to gunicorn that is an error, with its traceback."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not (isinstance(error, OSError) and error.errno == errno.ETIMEDOUT)

@@ -81,9 +81,23 @@ class Waitress:
     def stop(self) -> None:
         from waitress.wasyncore import close_all
 
-        # On its own thread, which is waiting on what is to be closed; without it the loop is over.
-        self._server.trigger.pull_trigger(lambda: close_all(self._server._map))
+        def close_connections() -> None:
+            for channel in list(self._server.active_channels.values()):
+                channel.handle_close()
+
+        pulled = threading.Event()
+
+        def close_everything() -> None:
+            # Somebody else's pull may bring the loop here before ours has touched the trigger, which is closed now.
+            pulled.wait(1.0)
+            close_all(self._server._map)
+
+        # Each on the loop's own thread, which is waiting on what is to be closed. The trigger goes last: threads that
+        # come to their end pull it once more. Without it the loop is over.
+        self._server.trigger.pull_trigger(close_connections)
         self._server.task_dispatcher.shutdown(timeout=1)
+        self._server.trigger.pull_trigger(close_everything)
+        pulled.set()
 
 
 class Werkzeug:
@@ -161,7 +175,9 @@ class Cheroot:
             request_queue_size=1024,
             timeout=max(1, round(settings.send_timeout)),
         )
-        self._server.prepare()
+        _on_daemon(
+            self._server.prepare
+        )  # its threads would hold up the interpreter's end, and take after this one
 
     def serve(self) -> None:
         self._server.serve()
@@ -170,7 +186,25 @@ class Cheroot:
         self._server.shutdown_timeout = deadline.remaining()  # stopping it is what waits for its threads
 
     def stop(self) -> None:
-        self._server.stop()
+        # It would wait for ever for a thread whose connection it has closed, but whose handler goes on.
+        _on_daemon(self._server.stop, (self._server.shutdown_timeout or 0.0) + 1.0)
+
+
+def _on_daemon(step: Callable[[], None], seconds: float | None = None) -> None:
+    """Do it on a daemon thread, as whose children the threads that it starts are daemons too; wait so long for it."""
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            step()
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run, name="mcpref-cheroot", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if failures:
+        raise failures[0]
 
 
 #: By their names on the command line, the best first.

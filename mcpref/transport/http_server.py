@@ -95,11 +95,16 @@ def listen(host: str, port: int) -> socket.socket:
     return socket.create_server(address[:2], family=family, backlog=1024)
 
 
-def announce(app: WsgiApp, host: str, port: int, server: HostServer | None, threads: int) -> None:
-    """Tell a person where it is, and what to try."""
+def root_url(host: str, port: int) -> str:
+    """Where a client finds what listens here, without the path."""
     # An address that means "all of them" is none that a client could call.
     shown = "localhost" if host in ("0.0.0.0", "::", "") else f"[{host}]" if ":" in host else host
-    root = f"http://{shown}:{port}"
+    return f"http://{shown}:{port}"
+
+
+def announce(app: WsgiApp, host: str, port: int, server: HostServer | None, threads: int) -> None:
+    """Tell a person where it is, and what to try."""
+    root = root_url(host, port)
     by = "" if server is None else f" by {server.name} with {threads} threads"
     if not isinstance(app, McpApp):
         print(f"mcpref: serving {root}/{by} (Ctrl-C ends it)", file=sys.stderr, flush=True)

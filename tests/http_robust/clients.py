@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
+from mcpref.cancellation import Deadline
 from mcpref.meta import MetaKey
 from mcpref.sse import EventDecoder
 from tests.threads import PATIENCE
@@ -22,14 +23,18 @@ ELICITS: dict[str, Any] = {"elicitation": {}}
 
 
 class Connection:
-    """One connection, and the one response on it."""
+    """One connection, and one response at a time on it."""
 
     def __init__(self, port: int, *, receive_buffer: int | None = None) -> None:
         self.socket = socket.socket()
         self.socket.settimeout(PATIENCE)
         if receive_buffer is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        self.socket.connect(("127.0.0.1", port))
+        try:
+            self.socket.connect(("127.0.0.1", port))
+        except OSError:
+            self.socket.close()
+            raise
         self._file = self.socket.makefile("rb")
         self.status = 0
         self.headers: dict[str, str] = {}
@@ -52,14 +57,20 @@ class Connection:
     def send(self, data: bytes) -> None:
         self.socket.sendall(data)
 
-    def head(self, method: str, headers: Mapping[str, str]) -> None:
+    def head(self, method: str, headers: Mapping[str, str], body: bytes = b"") -> None:
+        """What comes before a body; with one, in the same piece, or the other end would put off its ACK."""
         lines = [f"{method} /mcp HTTP/1.1", "Host: localhost", *(f"{k}: {v}" for k, v in headers.items())]
-        self.send("\r\n".join([*lines, "", ""]).encode("latin-1"))
+        self.send("\r\n".join([*lines, "", ""]).encode("latin-1") + body)
 
     def request(self, method: str, headers: Mapping[str, str], body: bytes = b"") -> Self:
-        self.head(method, {**headers, **({"Content-Length": str(len(body))} if method == "POST" else {})})
-        self.send(body)
+        size = {"Content-Length": str(len(body))} if method == "POST" else {}
+        self.head(method, {**headers, **size}, body)
         return self
+
+    def again(self, method: str, headers: Mapping[str, str], body: bytes = b"") -> Self:
+        """The next request, after a response that was read to its end."""
+        self.status, self.headers = 0, {}
+        return self.request(method, headers, body)
 
     # ---- Reading --------------------------------------------------------------------------------------
 
@@ -88,7 +99,9 @@ class Connection:
 
     def message(self) -> dict[str, Any] | None:
         """The next message of an event stream; None at its end."""
+        deadline = Deadline(PATIENCE)  # comments come all the time
         while not self._messages:
+            assert not deadline.expired, "no message came"
             data = self.chunk()
             if not data:
                 return None
@@ -153,12 +166,13 @@ class Client:
         *,
         id: object = 1,
         name: str | None = None,
+        capabilities: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Connection:
         headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": method}
         if name is not None:
             headers["Mcp-Name"] = name
-        return self.post(modern_message(method, params, id), headers, **options)
+        return self.post(modern_message(method, params, id, capabilities), headers, **options)
 
     def call(self, tool: str, arguments: Mapping[str, Any] | None = None, **options: Any) -> Connection:
         """A modern call of a tool."""
@@ -231,11 +245,13 @@ class Session:
             return connection.begin()
 
 
-def modern_message(method: str, params: Mapping[str, Any], id: object = 1) -> dict[str, Any]:
+def modern_message(
+    method: str, params: Mapping[str, Any], id: object = 1, capabilities: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     meta = {
         MetaKey.PROTOCOL_VERSION: MODERN,
         MetaKey.CLIENT_INFO: {"name": "client", "version": "1"},
-        MetaKey.CLIENT_CAPABILITIES: {},
+        MetaKey.CLIENT_CAPABILITIES: dict(capabilities or {}),
         "progressToken": "p",
     }
     return {"jsonrpc": "2.0", "id": id, "method": method, "params": {**params, "_meta": meta}}

@@ -5,29 +5,38 @@ The last two are no dependencies: where they are not installed, their tests are 
 
 from __future__ import annotations
 
-import os
 import queue
-import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import pytest
 from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler, make_server
 
 from mcpref.cancellation import Deadline
+from mcpref.transport.host_servers import Waitress
+from mcpref.transport.http_server import listen
 from mcpref.transport.wsgi import McpApp
-from tests.threads import PATIENCE, eventually, join
+from tests.hosts import processes
+from tests.hosts.processes import ROOT, running
+from tests.threads import PATIENCE, join
 
 from .clients import Client
-from .served import build
+from .served import LIMITS, build
 
-ROOT = Path(__file__).parents[2]
+__all__ = [
+    "HOSTS",
+    "ROOT",
+    "Host",
+    "comes_to_rest",
+    "every_host",
+    "fixed",
+    "gunicorn",
+    "waitress",
+    "werkzeug",
+]
 
 #: A host that serves the application, given as the keywords of `build`.
 Host = Callable[..., AbstractContextManager[Client]]
@@ -110,76 +119,33 @@ def needs(package: str) -> None:
 
 @contextmanager
 def waitress(**options: Any) -> Iterator[Client]:
+    """As `mcpref serve` runs it."""
     needs("waitress")
-    from waitress.server import create_server  # type: ignore[import-not-found,import-untyped,unused-ignore]
-    from waitress.wasyncore import close_all  # type: ignore[import-not-found,import-untyped,unused-ignore]
-
     app = build(**options)
-    server = create_server(
-        app,
-        host="127.0.0.1",
-        port=0,
-        threads=options.get("threads", 8),
-        connection_limit=500,
-        channel_request_lookahead=1,
-    )
-    serving = threading.Thread(target=server.run, name="waitress", daemon=True)
+    sock = listen("127.0.0.1", 0)
+    port: int = sock.getsockname()[1]
+    server = Waitress(app, sock, options.get("threads", 8), app.settings)
+    serving = threading.Thread(target=server.serve, name="waitress", daemon=True)
     serving.start()
     try:
-        yield Client(int(server.effective_port))
+        yield Client(port)
         assert app.close(PATIENCE), "something was stuck"
+        server.drain(Deadline(PATIENCE))
     finally:
         app.close(0)
-        # On its own thread, which is selecting on what is to be closed.
-        server.trigger.pull_trigger(lambda: close_all(server._map))
+        server.stop()
         join(serving)
-        server.task_dispatcher.shutdown(timeout=1)
 
 
 @contextmanager
 def gunicorn(**options: Any) -> Iterator[Client]:
-    """In a process of its own, with the application of served.py and 8 threads."""
+    """In a process of its own, with 8 threads and the limits of served.py."""
     needs("gunicorn")
     assert options.pop("threads", 8) == 8, "it serves the application as served.py has it"
     assert not options
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port: int = taken.getsockname()[1]
-    command = [sys.executable, "-m", "gunicorn", "tests.http_robust.served:app", "-k", "gthread", "-w", "1"]
-    process = subprocess.Popen(
-        [
-            *command,
-            "--threads",
-            "8",
-            "-b",
-            f"127.0.0.1:{port}",
-            "--log-level",
-            "critical",
-            "--graceful-timeout",
-            "5",
-        ],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
-    )
-    try:
-        eventually(lambda: process.poll() is not None or _accepts(port))
-        yield Client(port)
-    finally:
-        process.terminate()
-        try:
-            process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise
-        finally:
-            process.wait(PATIENCE)
-
-
-def _accepts(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-    except OSError:
-        return False
-    return True
+    with running(processes.HOSTS["gunicorn gthread"], **LIMITS, upgrade_after=10.0) as process:
+        yield process.client
+        process.is_well()
 
 
 HOSTS = [werkzeug, fixed, waitress, gunicorn]

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,13 @@ class Name:
 
 def build(threads: int = 8, principal: Any = None, **limits: Any) -> McpApp:
     """A fresh application."""
+    server = build_server(lambda: app, **limits)
+    app = server.wsgi_app(threads=threads, principal=principal)
+    return app
+
+
+def build_server(serving: Callable[[], McpApp], **limits: Any) -> McpServer:
+    """Its server; ``serving`` is the application whose figures it tells."""
     server = McpServer("robust", settings=Settings(**{**LIMITS, **limits}))
 
     @server.tool
@@ -66,10 +74,9 @@ def build(threads: int = 8, principal: Any = None, **limits: Any) -> McpApp:
 
     @server.tool
     def figures() -> dict[str, int]:
-        return count(app)
+        return count(serving())
 
-    app = server.wsgi_app(threads=threads, principal=principal)
-    return app
+    return server
 
 
 def count(app: McpApp) -> dict[str, int]:
@@ -87,7 +94,7 @@ def count(app: McpApp) -> dict[str, int]:
         "busy": runtime.pool.busy,
         "bodies": len(runtime.bodies),
         "open": len(runtime._open),
-        "running": len(runtime._tokens) - 1,
+        "running": len(runtime._tokens),
         "followers": len(app.server.changes._readers),  # type: ignore[attr-defined]
         "host threads": sum("process_request_thread" in thread.name for thread in threading.enumerate()),
     }

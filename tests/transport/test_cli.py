@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import mcpref
-from mcpref.cli import load
+from mcpref.loading import load
 from tests.threads import PATIENCE
 
 from .process import SERVERS, ServerProcess, call, launch, meta, request, serve_command, text_of
