@@ -350,9 +350,24 @@ def _invalid(message: str, request_id: object) -> InvalidRequest:
 
 
 # Built once: json.loads and json.dumps with options make a new decoder or encoder at each call.
-_decode_json: Callable[[str], Any] = json.JSONDecoder(
+_decoder: Final[Any] = json.JSONDecoder(
     object_pairs_hook=_unique_members, parse_float=_finite, parse_constant=_refuse_constant
-).decode
+)
+_scan: Final = _decoder.scan_once
+
+
+def _decode_json(text: str) -> Any:
+    """What `JSONDecoder.decode` does, for text that most often has no white space around it."""
+    text = text.strip(" \t\n\r")
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration as stopped:
+        raise json.JSONDecodeError("Expecting value", text, stopped.value) from None
+    if end != len(text):
+        raise json.JSONDecodeError("Extra data", text, len(text) - len(text[end:].lstrip(" \t\n\r")))
+    return value
+
+
 _decode_pairs: Callable[[str], Any] = json.JSONDecoder(object_pairs_hook=tuple).decode
 _encoder: Final = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 

@@ -159,6 +159,11 @@ class RequestContext(RequestInfo):
         return False
 
     @property
+    def ends_with_connection(self) -> bool:
+        """Whether this request alone is cancelled by the end of its connection, so that nobody looks for it by id."""
+        return False
+
+    @property
     def embedding(self) -> Embedding | None:
         """What a web framework puts around the application's functions; None where there is none."""
         return None

@@ -272,7 +272,7 @@ class McpServer(Registrar):
         scope = RequestScope(ctx, found, logging_enabled=self._logging)
         # `initialize` cannot be cancelled.
         # Spec: 2024-11-05..2025-11-25 basic/utilities/cancellation#behavior-requirements
-        if request.method != "initialize":
+        if request.method != "initialize" and not ctx.ends_with_connection:
             scope.tracked = state.track(request.id, scope.token)
         return scope
 

@@ -31,7 +31,6 @@ class Exchange:
     """One HTTP request on its way to its response."""
 
     __slots__ = (
-        "accept",
         "auth",
         "embedding",
         "environ",
@@ -39,6 +38,8 @@ class Exchange:
         "keeps_place",
         "runtime",
         "start_response",
+        "takes_json",
+        "takes_sse",
     )
 
     def __init__(
@@ -57,15 +58,9 @@ class Exchange:
         self.auth: Auth | None = None
         self.keeps_place = False
         """Whether the request counts as under way until its stream ends, and not just until its response begins."""
-        self.accept: str | None = environ.get("HTTP_ACCEPT")
-
-    @property
-    def takes_json(self) -> bool:
-        return accepts(self.accept, JSON)
-
-    @property
-    def takes_sse(self) -> bool:
-        return accepts(self.accept, SSE)
+        accept: str | None = environ.get("HTTP_ACCEPT")
+        self.takes_json = accepts(accept, JSON)
+        self.takes_sse = accepts(accept, SSE)
 
     @property
     def principal(self) -> str | None:

@@ -148,6 +148,10 @@ class HttpStreamContext(RequestContext):
         return bool(self._sid)
 
     @property
+    def ends_with_connection(self) -> bool:
+        return self.modern
+
+    @property
     def streaming(self) -> bool:
         """Whether the response has become an event stream."""
         return self.writer is not None

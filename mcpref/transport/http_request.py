@@ -222,14 +222,18 @@ def read_body(environ: Mapping[str, Any], settings: Settings, watch: BodyWatch |
 
 
 def _read(stream: Any, length: int) -> bytes:
-    chunks = []
+    whole: bytes = stream.read(length)
+    if len(whole) == length or not whole:
+        return whole
+    chunks = [whole]
+    length -= len(whole)
     while length > 0:
         chunk = stream.read(length)
         if not chunk:
             break
         chunks.append(chunk)
         length -= len(chunk)
-    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+    return b"".join(chunks)
 
 
 def _too_large(limit: int) -> HttpRefusal:
