@@ -141,6 +141,9 @@ def _serve_with_workers(options: HttpOptions, workers: int) -> None:
             for name, value in given.items():
                 self.cfg.set(name, value)
             self.cfg.set("when_ready", self._tell)
+            # Newer versions put a socket into the home directory, under one name for all that run.
+            if "control_socket_disable" in self.cfg.settings:
+                self.cfg.set("control_socket_disable", True)
 
         def load(self) -> WsgiApp:
             # In each worker by itself: what a module opens when it is imported must not be shared by a fork.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import select
 import socket
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -16,6 +17,8 @@ Probe = Callable[[], bool]
 
 #: Where hosts put the connection's socket: werkzeug's own server, gunicorn (gthread and gevent).
 _SOCKETS: Final = ("werkzeug.socket", "gunicorn.socket")
+#: The first byte of Linux's ``tcp_info``.
+_ESTABLISHED: Final = b"\x01"
 
 
 def host_socket(environ: Mapping[str, Any]) -> socket.socket | None:
@@ -45,14 +48,30 @@ def make_probe(environ: Mapping[str, Any]) -> Probe | None:
     if disconnected is not None:
         return lambda: not disconnected()
     sock = host_socket(environ)
+    if sock is None:
+        return None
+    if sys.platform == "linux" and sock.family in (socket.AF_INET, socket.AF_INET6):
+        return lambda: _is_established(sock)
     # A TLS socket refuses to peek, and what it would show is the cipher's, not the client's.
-    if sock is None or hasattr(sock, "cipher") or not hasattr(select, "poll"):
+    if hasattr(sock, "cipher") or not hasattr(select, "poll"):
         return None
     return lambda: _is_open(sock)
 
 
+def _is_established(sock: socket.socket) -> bool:
+    """Whether neither end has closed, as the system sees the connection. Never blocks, and costs under 1 us.
+
+    It sees a close behind data that nobody has read, and through TLS. Under gevent a poll goes through its loop, and
+    costs ten times as much.
+    """
+    try:
+        return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1) == _ESTABLISHED
+    except (OSError, ValueError):
+        return False
+
+
 def _is_open(sock: socket.socket) -> bool:
-    """Whether the other end has not closed. Never blocks.
+    """The same for other sockets and systems. Never blocks either.
 
     Peeks only after poll() says readable: a peek without it blocks on gevent and on a socket with a timeout, and
     select() fails above descriptor 1023.

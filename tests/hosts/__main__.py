@@ -25,7 +25,7 @@ def main() -> None:
         print(show(EXPECTED))
         return
     started = monotonic()
-    rows: dict[str, dict[str, Found]] = {title: {} for title in load()}
+    rows: dict[str, dict[str, Found]] = {title: {} for title in EXPECTED}
     surprises: list[str] = []
     for name in options.host or HOSTS:
         host = HOSTS[name]

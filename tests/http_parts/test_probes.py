@@ -7,6 +7,7 @@ import resource
 import socket
 import ssl
 import struct
+import sys
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -134,9 +135,38 @@ def test_a_host_that_shows_nothing_has_no_probe() -> None:
     assert host_socket({}) is None
 
 
-def test_an_encrypted_connection_has_no_probe() -> None:
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="other systems cannot be asked for the state")
+
+
+@LINUX
+def test_a_close_behind_what_nobody_has_read() -> None:
+    server, client = tcp_pair()
+    with server:
+        probe = probe_of(server)
+        client.sendall(b"the next request")
+        client.close()
+        eventually(lambda: not probe())
+        assert server.recv(100) == b"the next request", "nothing was taken"
+
+
+@LINUX
+def test_an_encrypted_connection() -> None:
+    server, client = tcp_pair()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with client, context.wrap_socket(server, server_side=True, do_handshake_on_connect=False) as encrypted:
+        probe = probe_of(encrypted)
+        assert host_socket({"werkzeug.socket": encrypted}) is encrypted
+        assert probe()
+        client.close()
+        eventually(lambda: not probe())
+
+
+def test_where_only_a_peek_could_tell_an_encrypted_connection_has_no_probe(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "platform", "another")
     server, client = tcp_pair()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     with client, context.wrap_socket(server, server_side=True, do_handshake_on_connect=False) as encrypted:
         assert make_probe({"werkzeug.socket": encrypted}) is None
-        assert host_socket({"werkzeug.socket": encrypted}) is encrypted
+        assert make_probe({"werkzeug.socket": client}) is not None
