@@ -132,6 +132,8 @@ def _count(text: str) -> int:
 
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
-    if not port.isdecimal() or int(port) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT, as in localhost:8000")
+    if not port.isdecimal() or int(port) > 65535 or "/" in host:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not HOST:PORT, as in localhost:8000, with a port up to 65535"
+        )
     return host.strip("[]") or "127.0.0.1", int(port)

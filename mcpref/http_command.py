@@ -15,6 +15,7 @@ from .loading import fail, load_served
 from .server.core import McpServer
 from .server.state import ServerMode
 from .settings import LOOPBACK
+from .transport.host_servers import AddressUnavailable
 from .transport.http_server import listen, root_url, run_http
 from .transport.wsgi import McpApp, WsgiApp
 
@@ -45,7 +46,13 @@ def serve_http(options: HttpOptions) -> None:
         # Its own name for it is private, but the only one for a server that is not werkzeug's.
         from werkzeug._reloader import run_with_reloader
 
-        run_with_reloader(lambda: _serve(options, signals=False))
+        def serve() -> None:
+            try:
+                _serve(options, signals=False)
+            except SystemExit:
+                print("mcpref: waiting for a file to change (Ctrl-C ends it)", file=sys.stderr, flush=True)
+
+        run_with_reloader(serve)
     else:
         _serve(options, signals=True)
 
@@ -62,7 +69,7 @@ def _serve(options: HttpOptions, *, signals: bool) -> None:
             host_server=options.host_server,
             threads=options.threads,
         )
-    except OSError as error:
+    except AddressUnavailable as error:
         fail(_no_address(options, error))
 
 
@@ -78,15 +85,19 @@ def make_app(options: HttpOptions) -> WsgiApp:
     _check_options(found, options)
     if not isinstance(found, McpServer):
         return found
-    if options.allow_hosts:
-        admitted = (*found.settings.allowed_hosts, *(name.lower() for name in options.allow_hosts))
-        found.settings = replace(found.settings, allowed_hosts=admitted)
-    return found.wsgi_app(page=options.page, health=options.health)
+    if options.health is not None and not options.health.strip("/"):
+        fail("--health takes a path of its own, such as /healthz")
+    admitted = (*found.settings.allowed_hosts, *(name.lower() for name in options.allow_hosts))
+    settings = replace(found.settings, allowed_hosts=admitted)
+    return found.wsgi_app(settings=settings, page=options.page, health=options.health)
 
 
 def _check_options(found: McpServer | WsgiApp, options: HttpOptions) -> None:
     if not isinstance(found, McpServer) and (options.allow_hosts or options.page or options.health):
-        fail("--allow-host, --page and --health are for a McpServer; an application says these things itself")
+        fail(
+            "--allow-host, --page and --health are for a McpServer; an application says these things itself, "
+            "as by Flask's TRUSTED_HOSTS and Mcp(..., page=True), or Django's ALLOWED_HOSTS and MCPREF['PAGE']"
+        )
 
 
 def _mention_hosts(found: McpServer | WsgiApp, options: HttpOptions) -> None:
@@ -120,7 +131,7 @@ def _serve_with_workers(options: HttpOptions, workers: int) -> None:
     try:
         # By ourselves: gunicorn would try five times, and give up with words of its own.
         sock = listen(options.host, options.port)
-    except OSError as error:
+    except AddressUnavailable as error:
         fail(_no_address(options, error))
     root = root_url(options.host, sock.getsockname()[1])
     given = {
@@ -131,6 +142,7 @@ def _serve_with_workers(options: HttpOptions, workers: int) -> None:
         "keepalive": defaults.keepalive,
         "graceful_timeout": defaults.graceful_timeout,
         "post_worker_init": defaults.post_worker_init,
+        "worker_exit": defaults.worker_exit,
         "reload": options.reload,
         "loglevel": "warning",
         "proc_name": "mcpref",
@@ -151,8 +163,8 @@ def _serve_with_workers(options: HttpOptions, workers: int) -> None:
 
         def _tell(self, arbiter: Arbiter) -> None:
             print(
-                f"mcpref: serving {options.target} at {root}/mcp by gunicorn with {workers} processes of {threads} "
-                "threads (Ctrl-C ends it)",
+                f"mcpref: serving {options.target} at {root} (a McpServer: {root}/mcp) by gunicorn with {workers} "
+                f"processes of {threads} threads (Ctrl-C ends it)",
                 file=sys.stderr,
                 flush=True,
             )

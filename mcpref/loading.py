@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from typing import NoReturn
+from collections.abc import Callable
+from inspect import isfunction, signature
+from typing import Any, NoReturn
 
 from .server.core import McpServer
 from .transport.wsgi import WsgiApp
@@ -31,10 +33,21 @@ def load_served(target: str) -> McpServer | WsgiApp:
     found, there = _find(target)
     if isinstance(found, McpServer):
         return found
+    plain = isfunction(found)
     if not callable(found) or isinstance(found, type):
         what = f"{target!r} is {type(found).__name__}, neither a McpServer nor a WSGI application"
         fail(f"{what}; servers there: {there}")
+    if plain and not _takes_two(found):
+        fail(f"{target!r} is a function, and no WSGI application; one that makes it is written {target}()")
     return found
+
+
+def _takes_two(fn: Callable[..., object]) -> bool:
+    try:
+        signature(fn).bind({}, print)
+    except TypeError:
+        return False
+    return True
 
 
 def _find(target: str) -> tuple[object, str]:
@@ -45,16 +58,21 @@ def _find(target: str) -> tuple[object, str]:
     module = _load_file(module_name) if _is_file(module_name) else _load_module(module_name)
     servers = [name for name, value in vars(module).items() if isinstance(value, McpServer)]
     there = ", ".join(servers) or "none"
+    applications = [name for name in ("app", "application") if callable(getattr(module, name, None))]
+    if not attribute and applications:
+        fail(
+            f"name what to serve: {' or '.join(f'{module_name}:{name}' for name in (*applications, *servers))}"
+        )
     if not attribute:
         if len(servers) != 1:
             fail(f"name the server, as in {module_name}:server; servers there: {there}")
         attribute = servers[0]
-    found: object = module
-    for part in attribute.split("."):
+    found: Any = module
+    for part in attribute.removesuffix("()").split("."):
         found = getattr(found, part, None)
     if found is None:
         fail(f"{module_name!r} has no {attribute!r}; its servers: {there}")
-    return found, there
+    return found() if attribute.endswith("()") else found, there
 
 
 def _is_file(name: str) -> bool:

@@ -141,9 +141,30 @@ def test_the_django_example_in_a_new_project(tmp_path: Path) -> None:
     command = [sys.executable, *config, "--bind", f"127.0.0.1:{port}", "shop.wsgi"]
     with started(command, tmp_path, port) as client:
         with client.call("colleagues") as modern:
-            assert json.loads(modern.text()) == ["ada", "bob"]
+            assert modern.text() == "log in first"
         with client.session().call("colleagues") as legacy:
-            assert json.loads(legacy.text()) == ["ada", "bob"]
+            assert legacy.text() == "log in first"
+        cookie = logged_in(manage, tmp_path, environ)
+        with Session(client, {"Cookie": cookie}).call("colleagues") as legacy:
+            assert json.loads(legacy.text()) == ["bob"]
+
+
+def logged_in(manage: list[str], directory: Path, environ: dict[str, str]) -> str:
+    """The cookie of a session of ada's, as a login would have made it."""
+    login = (
+        "from django.test import Client; from django.contrib.auth.models import User as U; c = Client(); "
+        "c.force_login(U.objects.get(username='ada')); print(c.cookies['sessionid'].value)"
+    )
+    done = subprocess.run(
+        [*manage, "shell", "-v", "0", "-c", login],
+        cwd=directory,
+        check=True,
+        timeout=60,
+        env=environ,
+        capture_output=True,
+        text=True,
+    )
+    return f"sessionid={done.stdout.split()[-1]}"
 
 
 @covers("mount")

@@ -10,7 +10,7 @@ from ..transport.exchange import Environ
 from ..transport.wsgi import McpApp
 
 
-class Answer(NamedTuple):
+class WsgiAnswer(NamedTuple):
     """What a WSGI application answered."""
 
     status: int
@@ -23,7 +23,7 @@ class Answer(NamedTuple):
         return not isinstance(self.body, list)
 
 
-def ask(app: McpApp, environ: Environ) -> Answer:
+def call_app(app: McpApp, environ: Environ) -> WsgiAnswer:
     """Have the application answer a request that a framework has routed to it."""
     begun: list[tuple[str, list[tuple[str, str]]]] = []
 
@@ -32,7 +32,7 @@ def ask(app: McpApp, environ: Environ) -> Answer:
 
     body = app(environ, start_response)
     status, headers = begun[0]
-    return Answer(int(status.partition(" ")[0]), headers, body)
+    return WsgiAnswer(int(status.partition(" ")[0]), headers, body)
 
 
 def secrets_of(keys: Sequence[str | bytes]) -> list[bytes]:

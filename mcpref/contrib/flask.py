@@ -14,7 +14,7 @@ from __future__ import annotations
 import io
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -38,7 +38,7 @@ from ..transport.exchange import Environ
 from ..transport.http_request import HttpRefusal, check_host, host_name, reason
 from ..transport.runtime import Seams
 from ..transport.wsgi import McpApp
-from .adapting import ask, secrets_of
+from .adapting import call_app, secrets_of
 
 log = logging.getLogger("mcpref.contrib")
 
@@ -49,8 +49,6 @@ _METHODS: Final = [method.value for method in HTTPMethod]
 #: Where the view leaves what goes around functions, for `McpApp` to find; and a stream, for the request's end.
 _EMBEDDING: Final = "mcpref.flask_embedding"
 _STREAM: Final = "mcpref.flask_stream"
-#: One for all, because several Flask applications may serve one server.
-_configuring: Final = threading.Lock()
 _missing: Final = object()
 
 
@@ -72,12 +70,15 @@ class Mcp:
         settings: Settings | None = None,
         seams: Callable[[], Seams] | None = None,
         page: bool | None = None,
+        carry: Collection[str] | None = None,
         endpoint: str = "mcp",
     ) -> None:
         """
         ``path`` is served with and without a slash at its end, below a blueprint's prefix. ``principal`` is called
         inside the request and says who sent it: an `Auth`, a subject, or None for nobody; it may `flask.abort`.
         ``page`` shows at ``<path>/page/`` what the server offers, for a person (None: as the settings have it).
+        ``carry`` names the values of ``g`` that go along to workers (None: all): leave out things that are
+        bound to their thread.
         ``endpoint`` is the name for `flask.url_for`; a second `Mcp` of an application gets ``mcp_2``. The rest is
         as for `McpApp`.
         """
@@ -85,6 +86,9 @@ class Mcp:
         self._path = "/" + path.strip("/") if path.strip("/") else ""
         self._page = page
         self._endpoint = endpoint
+        self._carry = None if carry is None else frozenset(carry)
+        if principal is not None and not callable(principal):
+            raise TypeError(f"principal is a function that says who sent a request, not {principal!r}")
         self._options: dict[str, Any] = {
             "path": None,
             "page": False,  # it is a view of its own
@@ -101,6 +105,8 @@ class Mcp:
     def init_app(self, app: Flask | Blueprint, server: McpServer | None = None) -> None:
         """Serve in ``app``; in a blueprint, in all applications that it will be registered on."""
         server = server or self.server
+        if isinstance(app, McpServer):
+            raise TypeError("the application comes first: Mcp(app, server)")
         if server is None:
             raise TypeError("Mcp needs a server: Mcp(app, server), or Mcp(server=server) and init_app(app)")
         if isinstance(app, Blueprint):
@@ -114,8 +120,8 @@ class Mcp:
         return list(self._apps)
 
     @property
-    def wsgi_app(self) -> McpApp:
-        """The WSGI application behind it, where it is registered once."""
+    def mcp_app(self) -> McpApp:
+        """The application behind it, where it is registered once."""
         apps = self.apps
         if len(apps) != 1:
             raise LookupError(f"this Mcp is registered in {len(apps)} places; see its apps")
@@ -123,6 +129,8 @@ class Mcp:
 
     def close(self, grace: float | None = None) -> bool:
         """End streams, cancel what runs and wait for it; False if something is stuck."""
+        for app in self.apps:
+            app.begin_close()
         ended = [app.close(grace) for app in self.apps]
         return all(ended)
 
@@ -149,7 +157,7 @@ class Mcp:
         if "mcpref" not in app.extensions:
             app.teardown_request(_drop_stream)
         app.extensions.setdefault("mcpref", {})[path] = mcp_app
-        place = _Place(mcp_app)
+        place = _Place(mcp_app, self._carry)
         into.add_url_rule(
             rule,
             endpoint,
@@ -167,8 +175,9 @@ class Mcp:
 class _Place:
     """The views of one endpoint in one Flask application."""
 
-    def __init__(self, mcp_app: McpApp) -> None:
+    def __init__(self, mcp_app: McpApp, carry: frozenset[str] | None) -> None:
         self._mcp_app = mcp_app
+        self._carry = carry
         # The endpoint is served with a slash at its end too: so this is right under any prefix.
         self._page = Page("..")
         self._configured = False
@@ -176,9 +185,9 @@ class _Place:
     def serve(self, **values: object) -> Response:
         """The endpoint. ``values`` are those of variables in a blueprint's prefix."""
         self._configure()
-        embedding = _FlaskEmbedding()
+        embedding = _FlaskEmbedding(self._carry)
         body = _Body(request)
-        answer = ask(self._mcp_app, {**request.environ, "wsgi.input": body, _EMBEDDING: embedding})
+        answer = call_app(self._mcp_app, {**request.environ, "wsgi.input": body, _EMBEDDING: embedding})
         stream = _Stream(answer.body, embedding.lent) if answer.is_stream else None
         response = current_app.response_class(stream or answer.body, answer.status)
         response.headers = Headers(answer.headers)  # in place of the defaults
@@ -205,16 +214,16 @@ class _Place:
         if self._configured:
             return
         config = current_app.config
-        with _configuring:
-            hosts = config.get("TRUSTED_HOSTS")
-            if hosts:
-                names = [host_name(name) for name in ([hosts] if isinstance(hosts, str) else hosts)]
-                allowed = tuple(name for name in names if name)
-                self._mcp_app.settings = replace(self._mcp_app.settings, allowed_hosts=allowed)
-            if config.get("SECRET_KEY"):
-                keys = [config["SECRET_KEY"], *(config.get("SECRET_KEY_FALLBACKS") or ())]
-                self._mcp_app.server.suggest_secret(secrets_of(keys))
-            self._configured = True
+        # Two first requests may both do it: they come to the same.
+        hosts = config.get("TRUSTED_HOSTS")
+        if hosts:
+            names = [host_name(name) for name in ([hosts] if isinstance(hosts, str) else hosts)]
+            allowed = tuple(name for name in names if name)
+            self._mcp_app.settings = replace(self._mcp_app.settings, allowed_hosts=allowed)
+        if config.get("SECRET_KEY"):
+            keys = [config["SECRET_KEY"], *(config.get("SECRET_KEY_FALLBACKS") or ())]
+            self._mcp_app.server.suggest_secret(secrets_of(keys))
+        self._configured = True
 
 
 # ---- The request ------------------------------------------------------------------------------------------
@@ -271,9 +280,13 @@ class _FlaskEmbedding(Embedding):
     lent = False
     """Whether a worker has part in the request."""
 
+    def __init__(self, carry: frozenset[str] | None) -> None:
+        self._carry = carry
+
     def on_worker(self) -> AbstractContextManager[object]:
         self.lent = True
-        return _on_worker(_request_context(), {name: g.get(name) for name in g})
+        names = [name for name in g if self._carry is None or name in self._carry]
+        return _on_worker(_request_context(), {name: g.get(name) for name in names})
 
 
 @contextmanager

@@ -2,9 +2,9 @@
 
 It sets threads, tells mcpref how many there are, and ends open streams when a worker is told to stop: gunicorn
 itself would wait for them until its graceful timeout, and then cut them off. The command line overrides what is set
-here. A configuration of your own can have it all by ``from mcpref.contrib.gunicorn import *``, or just the hook::
+here. A configuration of your own can have it all by ``from mcpref.contrib.gunicorn import *``, or just the hooks::
 
-    from mcpref.contrib.gunicorn import post_worker_init
+    from mcpref.contrib.gunicorn import post_worker_init, worker_exit
 
 gunicorn reads this module before it forks, and before gevent has patched anything: so nothing of mcpref is imported
 until a worker runs.
@@ -26,6 +26,8 @@ graceful_timeout = 20
 
 #: The same for greenlets: there an idle connection holds up the worker's end for as long.
 _GREEN_KEEPALIVE: Final = 2
+#: How long a worker that leaves waits for what still runs; its graceful timeout is over by then.
+_AT_EXIT: Final = 5.0
 
 
 def post_worker_init(worker: Any) -> None:
@@ -54,6 +56,13 @@ def post_worker_init(worker: Any) -> None:
 
     signal.signal(signal.SIGTERM, end_streams_first)
     signal.siginterrupt(signal.SIGTERM, False)
+
+
+def worker_exit(server: Any, worker: Any) -> None:
+    """A worker leaves, for whatever reason: close what the application has open, or wait until that is done."""
+    from ..transport import hosting
+
+    hosting.close_all(_AT_EXIT)
 
 
 def _is_green(worker: Any) -> bool:

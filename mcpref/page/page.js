@@ -20,6 +20,8 @@ let server = new Server(endpoint, MODERN, log);
 let facts = null;
 /** Counts connections, so that what a former one still finds out is dropped. */
 let generation = 0;
+// Ends what a server asks outside of any call, when the connection it came on is over.
+let questions = new AbortController();
 const running = new Set();
 
 function say(words) {
@@ -162,7 +164,6 @@ class Run {
     const gone = new AbortController();
     const all = AbortSignal.any([this.#controller.signal, this.#over.signal, gone.signal]);
     if (id !== undefined) this.#asked.set(id, gone);
-    const before = this.state.textContent;
     this.state.textContent = "The server waits for you";
     this.#place.dataset.state = "asking";
     try {
@@ -170,7 +171,7 @@ class Run {
     } finally {
       if (id !== undefined) this.#asked.delete(id);
       if (!this.#questions.hasChildNodes() && this.#place.dataset.state === "asking") {
-        this.state.textContent = before;
+        this.state.textContent = this.#controller.signal.aborted ? "Cancelling …" : "Running …";
         this.#place.dataset.state = "running";
       }
       // The form that had the focus is gone; whoever uses the keyboard must not be sent back to the top.
@@ -450,6 +451,8 @@ function showAbout({ info, instructions, versions, revision }) {
 
 async function connect() {
   const mine = ++generation;
+  questions.abort(); // What was asked outside of any call; its form goes now.
+  questions = new AbortController();
   at("problem").replaceChildren();
   at("listen").disabled = true;
   say(`Connecting with ${server.revision} …`);
@@ -465,7 +468,7 @@ async function connect() {
   }
   if (mine !== generation) return;
   facts = found;
-  server.onRequest = (method, params) => ask(at("problem"), method, params, new AbortController().signal);
+  server.onRequest = (method, params) => ask(at("problem"), method, params, questions.signal);
   showAbout(facts);
   at("listen").disabled = false;
   const wanted = SECTIONS.filter(({ capability }) => facts.capabilities[capability]);

@@ -368,7 +368,10 @@ export class Server {
     lines["Last-Event-ID"] = last.id;
     const facts = { revision: this.revision, verb: "GET", url: this.url, headers: lines, message: null };
     const again = this.log.exchange({ ...facts, about: message });
-    const response = await fetch(this.url, { headers: lines, signal: options.signal, cache: "no-store" });
+    const response = await fetch(this.url, { headers: lines, signal: options.signal, cache: "no-store" }).catch((error) => {
+      again.end(null, asFailure(error));
+      throw error;
+    });
     const type = (response.headers.get("content-type") ?? "").split(";")[0].trim().toLowerCase();
     again.response(response, type);
     if (!response.ok || type !== "text/event-stream") {
@@ -396,9 +399,8 @@ export class Server {
     try {
       return await reply({ result: await ask(method, request.params ?? {}, id) });
     } catch (error) {
-      if (error.kind === "refused") return reply({ error: { code: -1, message: error.message } });
-      // Cancelled or withdrawn: nobody waits for an answer.
-      return undefined;
+      if (error.kind === "cancelled") return undefined; // Nobody waits for an answer.
+      return reply({ error: { code: error.kind === "refused" ? -1 : -32603, message: error.message } });
     }
   }
 }

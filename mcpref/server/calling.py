@@ -16,6 +16,7 @@ from .rounds import ended_by_ask, ended_by_return, open_rounds
 if TYPE_CHECKING:
     from .core import McpServer
     from .scope import RequestScope
+    from .signature import ContextKind
 
 
 class InputNeeded(dict[str, Any]):
@@ -28,7 +29,7 @@ def invoke(
     fn: Callable[..., Any],
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
-    context: str,
+    context: ContextKind,
 ) -> Any:
     """Call ``fn``; the result is an `InputNeeded` if it needs input of the client's, and the round is over.
 
@@ -36,10 +37,8 @@ def invoke(
     transaction sees a function that returned.
     """
     retry = _is_retry(scope)  # refuses a malformed one, whether anybody will look at it or not
-    embedding = scope.inner.embedding
     if context != "context" and not retry:
-        value = fn(*args, **kwargs) if embedding is None else embedding.call(fn, partial(fn, *args, **kwargs))
-        return _settled(server, scope, value)
+        return _settled(server, scope, call_plainly(scope, fn, args, kwargs))
     open_rounds(scope, server)
 
     def call() -> Any:
@@ -51,10 +50,21 @@ def invoke(
                 raise
             return None
 
+    embedding = scope.inner.embedding
     value = call() if embedding is None else embedding.call(fn, call)
     if scope.rounds is not None and scope.rounds.pending:
         return InputNeeded(ended_by_ask(scope, scope.rounds, server.sealer))
     return _settled(server, scope, value)
+
+
+def call_plainly(
+    scope: RequestScope, fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Any:
+    """Call a function that has no rounds, inside what a framework puts around it."""
+    embedding = scope.inner.embedding
+    if embedding is None:
+        return fn(*args, **kwargs)
+    return embedding.call(fn, partial(fn, *args, **kwargs))
 
 
 def _settled(server: McpServer, scope: RequestScope, value: Any) -> Any:

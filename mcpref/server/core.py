@@ -120,6 +120,7 @@ class McpServer(Registrar):
         self._offered: set[str] = set()
         self._catalog: Catalog | None = None
         self._sealer: Sealer | None = None
+        self._suggested: object = None
         if secret is not None or "MCPREF_SECRET" in os.environ:
             # Now, so that a bad secret is refused here and not at the first question.
             self._sealer = make_sealer(secret, self.settings)
@@ -383,11 +384,16 @@ class McpServer(Registrar):
         return self._sealer is not None and not self._sealer.generated
 
     def suggest_secret(self, secret: str | bytes | Sequence[str | bytes]) -> None:
-        """Seal with this, as a framework's own key, unless a secret was given."""
+        """Seal with this, as a framework's own key, unless a secret was given; the first suggestion counts."""
         sealer = make_sealer(secret, self.settings)
         with self._registry_lock:
             if not self.has_secret:
-                self._sealer = sealer
+                self._sealer, self._suggested = sealer, secret
+            differs = self._suggested not in (None, secret)
+        if differs:
+            log.warning(
+                "%s seals with the key of the first application that asked, not of the others", self.name
+            )
 
     @property
     def sealer(self) -> Sealer:

@@ -184,9 +184,14 @@ def make_sealer(secret: str | bytes | Sequence[str | bytes] | None, settings: Se
     if secret is None:
         secret = os.environ.get("MCPREF_SECRET")
     generated = secret is None
-    ring = KeyRing(
-        os.urandom(32) if secret is None else secret, ttl=settings.state_ttl, max_length=settings.state_limit
-    )
+    try:
+        ring = KeyRing(
+            os.urandom(32) if secret is None else secret,
+            ttl=settings.state_ttl,
+            max_length=settings.state_limit,
+        )
+    except ValueError as error:
+        raise ValueError(f"McpServer(secret=...) or MCPREF_SECRET: {error}") from None
     return Sealer(ring, time.time, generated=generated)
 
 
@@ -214,6 +219,7 @@ def binding_of(scope: RequestScope) -> Binding:
 def check_sealable(scope: RequestScope, sealer: Sealer) -> None:
     """Where several processes serve, a secret that only one of them has would fail at random: so it fails always."""
     if sealer.generated and scope.multiprocess:
+        log.warning("a question was not put: several processes serve, and they have no secret in common")
         raise InternalError(
             "several processes serve this server, and they need one secret to ask for input: "
             "set MCPREF_SECRET, McpServer(secret=...) or the framework's SECRET_KEY to the same value in all of them"

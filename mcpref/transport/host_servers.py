@@ -1,4 +1,4 @@
-"""WSGI servers that run inside this process, each behind the same four verbs: serve, drain, stop, and its port.
+"""WSGI servers that run inside this process, each behind the same three verbs: serve, drain, stop.
 
 waitress is the one to use: it keeps connections alive, streams, reads and sends on a thread of its own so that slow
 clients hold none of the others, and tells when a client has gone. werkzeug's is always there, and closes every
@@ -11,14 +11,19 @@ import socket
 import threading
 from collections.abc import Callable
 from importlib.util import find_spec
+from time import sleep
 from typing import Any, Final, Protocol
 
 from ..cancellation import Deadline
 from ..settings import Settings
-from .wsgi import WsgiApp
+from .wsgi import McpApp, WsgiApp
 
 #: How often a server that cannot be asked to tell is looked at while it drains.
 _LOOK: Final = 0.02
+
+
+class AddressUnavailable(OSError):
+    """The address to serve on cannot be had."""
 
 
 class HostServer(Protocol):
@@ -44,6 +49,9 @@ class Waitress:
     def __init__(self, app: WsgiApp, sock: socket.socket, threads: int, settings: Settings) -> None:
         from waitress.server import create_server
 
+        options: dict[str, Any] = {}
+        if isinstance(app, McpApp):  # anybody else's may take uploads
+            options["max_request_body_size"] = settings.max_message + 64 * 1024
         self._server: Any = create_server(
             app,
             sockets=[sock],
@@ -55,9 +63,11 @@ class Waitress:
             channel_request_lookahead=1,
             # Past that, whoever writes waits; more would only sit in memory.
             outbuf_high_watermark=settings.stream_buffer_bytes,
-            max_request_body_size=settings.max_message + 64 * 1024,
+            # As other hosts do: whom to believe is for ProxyFix or the framework to say.
+            clear_untrusted_proxy_headers=False,
             log_socket_errors=False,
             ident=None,
+            **options,
         )
         if hasattr(socket, "TCP_USER_TIMEOUT"):
             # It has no timeout for sending, so a client that does not read would hold a thread for ever.
@@ -70,7 +80,7 @@ class Waitress:
 
     def drain(self, deadline: Deadline) -> None:
         while self._is_busy() and not deadline.expired:
-            threading.Event().wait(_LOOK)
+            sleep(_LOOK)
 
     def _is_busy(self) -> bool:
         return any(
@@ -175,9 +185,11 @@ class Cheroot:
             request_queue_size=1024,
             timeout=max(1, round(settings.send_timeout)),
         )
-        _on_daemon(
-            self._server.prepare
-        )  # its threads would hold up the interpreter's end, and take after this one
+        try:
+            # Its threads would hold up the interpreter's end, and take after the one that starts them.
+            _on_daemon(self._server.prepare)
+        except OSError as error:
+            raise AddressUnavailable(error.errno, error.strerror or str(error)) from error
 
     def serve(self) -> None:
         self._server.serve()

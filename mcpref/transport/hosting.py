@@ -4,6 +4,9 @@ No host shows its thread count to an application, and an application inside Flas
 the host started. So whoever starts the host (``mcpref serve``, the configuration for gunicorn) says it here, for the
 whole process, and ends all applications here when a signal comes.
 
+How many threads an application counts on, the first that is known: what it was told itself, its settings,
+``MCPREF_THREADS``, what the process was told (here), what the host's name tells (here), and else four.
+
 The lock guards the two names below.
 """
 
@@ -61,13 +64,16 @@ def threads_by_name(environ: Mapping[str, Any]) -> int | None:
 def close_all(grace: float | None = None) -> bool:
     """End every application of this process: streams with their closing result, then what runs.
 
-    False if something is stuck. ``grace`` is for all of them together; None takes each one's own.
+    False if something is stuck. ``grace`` is for all of them together; None takes the longest of theirs. Whoever
+    comes second waits for the first.
     """
     with _lock:
         apps = list(_apps)
-    deadline = Deadline(grace)
     for app in apps:
-        app.refuse_more()
+        app.begin_close()  # all of them, before the first is waited for
+    if grace is None:
+        grace = max((app.settings.shutdown_grace for app in apps), default=0.0)
+    deadline = Deadline(grace)
     clean = True
     for app in apps:
         clean = app.close(deadline.remaining()) and clean

@@ -15,7 +15,9 @@ from ..versions import MODERN_VERSIONS
 from .http_peer import make_context, open_session, peer_state
 
 if TYPE_CHECKING:
+    from ..server.state import ConnectionState
     from .exchange import Exchange
+    from .seams import Session
 
 
 def serve_batch(exchange: Exchange, batch: Batch) -> Iterable[bytes]:
@@ -25,13 +27,26 @@ def serve_batch(exchange: Exchange, batch: Batch) -> Iterable[bytes]:
     """
     if exchange.version_header in MODERN_VERSIONS:
         return exchange.error(400, InvalidRequest("this revision has no batches: send one message a request"))
-    server = exchange.runtime.server
     session = open_session(exchange)
     state = peer_state(exchange, session)
     if not state.negotiated.features.batching:
         return exchange.error(
             400, InvalidRequest(f"revision {state.negotiated} has no batches: send one message a request")
         )
+    exchange.runtime.begin_in_place()
+    try:
+        answers = _answer_each(exchange, batch, session, state)
+    finally:
+        exchange.runtime.end_in_place()
+    if not answers:
+        return exchange.respond(202)
+    return exchange.respond(200, b"[" + b",".join(answers) + b"]")
+
+
+def _answer_each(
+    exchange: Exchange, batch: Batch, session: Session | None, state: ConnectionState
+) -> list[bytes]:
+    server = exchange.runtime.server
     answers: list[bytes] = []
     for entry in batch.entries:
         ctx = make_context(exchange, peer_state(exchange, session), state.negotiated, modern=False)
@@ -55,6 +70,4 @@ def serve_batch(exchange: Exchange, batch: Batch) -> Iterable[bytes]:
                 pass  # Spec: 2025-03-26 basic/index#notifications MUST NOT be answered
             case ProtocolError():
                 answers.append(encode(ErrorResponse(entry.request_id, entry, entry.request_id is None)))
-    if not answers:
-        return exchange.respond(202)
-    return exchange.respond(200, b"[" + b",".join(answers) + b"]")
+    return answers

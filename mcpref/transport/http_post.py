@@ -14,7 +14,9 @@ Spec: 2026-07-28 basic/transports/streamable-http#sending-messages
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from ..errors import HTTP_STATUS, INVALID_PARAMS, InternalError, InvalidRequest, ProtocolError
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from .exchange import Exchange
     from .runtime import Runtime
     from .seams import Session
+
+log = logging.getLogger("mcpref.transport")
 
 #: The state of a client of whom nothing is known. Read only.
 _NOBODY: Final = ConnectionState()
@@ -131,11 +135,12 @@ def _initialize(exchange: Exchange, request: Request) -> Iterable[bytes]:
     ctx = make_context(exchange, state, LATEST_LEGACY, modern=False)
     stateful = server.mode is ServerMode.STATEFUL
     if stateful and ctx.multiprocess and runtime.seams.in_memory:
-        error = InternalError(
+        why = (
             "this server runs in several processes but keeps its sessions in one: run one process with "
             "threads, share the sessions (McpApp(seams=...)), or construct McpServer(mode=ServerMode.STATELESS)"
         )
-        return exchange.respond(200, encode(ErrorResponse(request.id, error)))
+        _warn_once(f"a client's initialize was refused: {why}")
+        return exchange.respond(200, encode(ErrorResponse(request.id, InternalError(why))))
     answer = server.handle(request, ctx)
     assert answer is not None
     headers = {}
@@ -148,6 +153,12 @@ def _initialize(exchange: Exchange, request: Request) -> Iterable[bytes]:
             raise HttpRefusal(503, InternalError(str(full)), RETRY_AFTER) from None
         headers[HeaderName.SESSION_ID] = session.id
     return exchange.respond(200, server.encode(answer), headers=headers)
+
+
+@cache
+def _warn_once(message: str) -> None:
+    """What whoever runs the server can mend; clients come again and again."""
+    log.warning(message)
 
 
 def _on_legacy(exchange: Exchange, request: Request, meta: RequestMeta) -> Iterable[bytes]:
@@ -172,6 +183,7 @@ def _on_notification(exchange: Exchange, notification: Notification) -> Iterable
         session = open_session(exchange)
         ctx = make_context(exchange, peer_state(exchange, session), LATEST_LEGACY, modern=False)
         exchange.runtime.server.notify(notification, ctx)
+    # Spec: 2026-07-28 basic/transports/streamable-http#cancellation
     # A modern client cancels by closing its stream; no notification of its means anything here.
     return exchange.respond(202)
 

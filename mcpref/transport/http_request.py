@@ -5,7 +5,7 @@
     Host . Origin . authentication . (GET, DELETE: version header) . method . Content-Type . Accept . size
 
 Reads ``environ`` directly: wrappers cost more than a whole small call. Raises `HttpRefusal`, which knows its
-status; what the message itself gets wrong is found later (wsgi.py).
+status; what the message itself gets wrong is found later (http_post.py).
 """
 
 from __future__ import annotations
@@ -91,7 +91,9 @@ def check_host(environ: Mapping[str, Any], settings: Settings) -> None:
     host = environ.get("HTTP_HOST", "")
     if not is_allowed_host(host, settings):
         raise HttpRefusal(
-            403, f"the host {host[:100]!r} is not served here; Settings.allowed_hosts names those that are"
+            403,
+            f"the host {host[:100]!r} is not served here; Settings.allowed_hosts (mcpref serve --allow-host) names "
+            "those that are",
         )
 
 

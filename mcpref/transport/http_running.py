@@ -134,7 +134,8 @@ def _wait(
 ) -> bool:
     """Until the handler is through or begins to stream; a call that stays silent becomes a stream.
 
-    False if no worker was free to begin it: better a quick "busy" than a place in a queue that does not move.
+    False if it will not begin: no worker was free, and a quick "busy" is better than a place in a queue that does not
+    move; or its client has gone.
     """
     limit = settings.upgrade_after
     now = monotonic()
@@ -145,7 +146,7 @@ def _wait(
         wake.clear()
         if ctx.is_cancelled:
             scope.token.cancel("the client disconnected")
-            return True
+            return not claim.acquire(blocking=False)  # one that has not begun is not wanted any more
         if monotonic() >= begin_by and claim.acquire(blocking=False):
             return False
         if upgrade_at is not None and monotonic() >= upgrade_at:
@@ -203,5 +204,10 @@ def _listen(exchange: Exchange, ctx: HttpStreamContext, scope: RequestScope) -> 
     response = ListenResponse(runtime, ctx.listening, exchange.principal)
     if not response.enter():
         return busy(exchange, scope.request_message, runtime.budget.remedy)
+    try:
+        body = response.iterator(ctx.probe)
+    except BaseException:
+        response.leave()
+        raise
     # From here on it is counted as a stream, and no longer as a request under way.
-    return exchange.stream(response.iterator(ctx.probe))
+    return exchange.stream(body)

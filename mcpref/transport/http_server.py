@@ -18,7 +18,7 @@ from typing import Final
 from ..cancellation import Deadline
 from ..settings import Settings
 from . import hosting
-from .host_servers import HOST_SERVERS, HostServer, default_host_server
+from .host_servers import HOST_SERVERS, AddressUnavailable, HostServer, default_host_server
 from .process import Bell
 from .wsgi import McpApp, WsgiApp
 
@@ -44,55 +44,74 @@ def run_http(
 ) -> None:
     """Serve until a signal comes, then end streams and let answers go out. Port 0 picks a free one.
 
-    Raises `OSError` where the address cannot be had.
+    Raises `AddressUnavailable`. Without ``signals`` it serves until the process ends.
     """
     settings = app.settings if isinstance(app, McpApp) else Settings()
     threads = threads or settings.threads or THREADS
     hosting.declare_threads(threads)
-    if isinstance(app, McpApp):
-        _ = app.runtime  # opens the lifespans: one that fails must stop us before we listen
-    chosen = host_server or default_host_server()
-    with _quiet_queue():
+    try:
+        if isinstance(app, McpApp):
+            _ = app.runtime  # opens the lifespans: one that fails must stop us before we listen
         sock = listen(host, port)
         bound = sock.getsockname()[1]
-        server = HOST_SERVERS[chosen](app, sock, threads, settings)
-        serving = threading.Thread(target=server.serve, name="mcpref-http", daemon=True)
-        serving.start()
-        ending = _Ending(server, serving, settings.shutdown_grace)
+        with _quiet_queue():
+            server = HOST_SERVERS[host_server or default_host_server()](app, sock, threads, settings)
+            _serve(server, settings, signals, lambda: announce(app, host, bound, server, threads))
+    finally:
+        if isinstance(app, McpApp):
+            app.close(0)  # the lifespans, where it did not come to its end in good order
+
+
+def _serve(server: HostServer, settings: Settings, signals: bool, tell: Callable[[], None]) -> None:
+    bell = Bell()
+    failures: list[BaseException] = []
+
+    def serve() -> None:
         try:
-            with _until_told(serving, ending, signals, lambda: announce(app, host, bound, server, threads)):
-                ending.end()
+            server.serve()
+        except BaseException as error:
+            failures.append(error)
         finally:
-            ending.stop()
+            bell.ring()
 
+    def end() -> None:
+        # Streams first: their closing results still find their connections.
+        deadline = Deadline(settings.shutdown_grace)
+        hosting.close_all(settings.shutdown_grace)
+        server.drain(deadline)
 
-class _Ending:
-    """The end of a server, once: by a signal, or by the interpreter's own."""
-
-    def __init__(self, server: HostServer, serving: threading.Thread, grace: float) -> None:
-        self._server = server
-        self._serving = serving
-        self._grace = grace
-        self._stopped = False
-
-    def end(self) -> None:
-        """Streams first: their closing results still find their connections."""
-        deadline = Deadline(self._grace)
-        hosting.close_all(self._grace)
-        self._server.drain(deadline)
-
-    def stop(self) -> None:
-        if not self._stopped:
-            self._stopped = True
-            self._server.stop()
-            self._serving.join(timeout=5.0)
+    serving = threading.Thread(target=serve, name="mcpref-http", daemon=True)
+    serving.start()
+    try:
+        if signals:
+            # Inside, a second signal changes nothing: somebody impatient has to wait for the grace, or kill.
+            with bell.rung_by_signals():
+                tell()  # not before: whoever waits for it may send a signal at once
+                if (reason := bell.wait()) is not None:
+                    patience = f"shutting down; what runs has {settings.shutdown_grace:g} seconds"
+                    print(f"mcpref: {reason}: {patience}", file=sys.stderr, flush=True)
+                    end()
+        else:
+            atexit.register(end)  # the reloader's process is about to be replaced
+            tell()
+            bell.wait()
+            atexit.unregister(end)
+    finally:
+        server.stop()
+        serving.join(timeout=5.0)
+        bell.close()
+    if failures:
+        raise RuntimeError(f"{server.name} has failed") from failures[0]
 
 
 def listen(host: str, port: int) -> socket.socket:
     """A listening socket. A name with several addresses, as localhost has, is served on its IPv4 one."""
-    found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    family, _, _, _, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
-    return socket.create_server(address[:2], family=family, backlog=1024)
+    try:
+        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, _, _, _, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
+        return socket.create_server(address[:2], family=family, backlog=1024)
+    except OSError as error:
+        raise AddressUnavailable(error.errno, error.strerror or str(error)) from error
 
 
 def root_url(host: str, port: int) -> str:
@@ -102,16 +121,16 @@ def root_url(host: str, port: int) -> str:
     return f"http://{shown}:{port}"
 
 
-def announce(app: WsgiApp, host: str, port: int, server: HostServer | None, threads: int) -> None:
+def announce(app: WsgiApp, host: str, port: int, server: HostServer, threads: int) -> None:
     """Tell a person where it is, and what to try."""
     root = root_url(host, port)
-    by = "" if server is None else f" by {server.name} with {threads} threads"
+    by = f" by {server.name} with {threads} threads"
     if not isinstance(app, McpApp):
         print(f"mcpref: serving {root}/{by} (Ctrl-C ends it)", file=sys.stderr, flush=True)
         return
     url = f"{root}{app.path}"
     print(f"mcpref: serving {app.server.name!r} at {url}{by} (Ctrl-C ends it)", file=sys.stderr)
-    if server is not None and server.name == "werkzeug":
+    if server.name == "werkzeug":
         print(
             "mcpref: this is werkzeug's server for development, which opens a connection for every request; "
             "pip install 'mcpref[serve]' brings one that is faster",
@@ -134,29 +153,3 @@ def _quiet_queue() -> Iterator[None]:
         yield
     finally:
         log.setLevel(level)
-
-
-@contextmanager
-def _until_told(
-    serving: threading.Thread, ending: _Ending, signals: bool, tell: Callable[[], None]
-) -> Iterator[None]:
-    """Enter when a signal comes; where signals cannot be handled, when the server or the process ends.
-
-    Inside, a second signal changes nothing: somebody impatient has to wait for the grace, or kill.
-    """
-    if not signals:
-        atexit.register(ending.end)  # the reloader's thread of a process that is about to be replaced
-        tell()
-        serving.join()
-        atexit.unregister(ending.end)
-        yield
-        return
-    bell = Bell()
-    try:
-        with bell.rung_by_signals():
-            tell()  # not before: whoever waits for it may send a signal at once
-            reason = bell.wait()
-            print(f"mcpref: {reason}: shutting down", file=sys.stderr, flush=True)
-            yield
-    finally:
-        bell.close()

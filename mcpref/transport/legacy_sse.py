@@ -21,6 +21,7 @@ from ..errors import ConnectionClosed, InternalError, InvalidRequest, ProtocolEr
 from ..jsonrpc import decode
 from ..sse import encode_event
 from .event_stream import EventIterator, LocalStream
+from .exchange import RETRY_AFTER
 from .http_request import HttpRefusal, check_content_type, read_body
 from .long_streams import LongStream
 from .probes import make_probe
@@ -140,7 +141,7 @@ class LegacySse:
             raise HttpRefusal(503, InternalError(remedy))
         connection = _SseConnection(runtime, exchange.auth)
         if not connection.enter():
-            raise HttpRefusal(503, InternalError(runtime.budget.remedy), {"Retry-After": "1"})
+            raise HttpRefusal(503, InternalError(runtime.budget.remedy), RETRY_AFTER)
         with self._lock:
             self._connections[connection.id] = connection
         try:
@@ -185,7 +186,7 @@ class LegacySse:
         try:
             connection.bytes.incoming.put_nowait(body.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n")
         except queue.Full:
-            raise HttpRefusal(503, InvalidRequest("too many messages wait"), {"Retry-After": "1"}) from None
+            raise HttpRefusal(503, InvalidRequest("too many messages wait"), RETRY_AFTER) from None
         return exchange.respond(202)
 
 

@@ -91,8 +91,8 @@ class Runtime:
         self.pool = WorkerPool(max(settings.workers, self.budget.threads), queue_limit=settings.max_requests)
         self.bodies = BodyWatch(settings.body_deadline)
         self.closing = False
-        self.refusing = False
-        """Whether new requests are turned away, as they are from just before the end."""
+        self.ended = threading.Event()
+        """Set when the server is closed, with all that belongs to it."""
         self._lock = threading.Lock()
         self._quiet = threading.Condition(self._lock)
         self._requests = 0
@@ -127,7 +127,7 @@ class Runtime:
     def enter(self) -> bool:
         """A request comes in; False if there are too many."""
         with self._lock:
-            if self.refusing or self._requests >= self.settings.max_requests:
+            if self.closing or self._requests >= self.settings.max_requests:
                 return False
             self._requests += 1
             return True
@@ -216,21 +216,22 @@ class Runtime:
     # ---- The end --------------------------------------------------------------------------------------
 
     def begin_closing(self) -> bool:
-        """Refuse new work; False if somebody has begun already."""
+        """Refuse new work, end streams, cancel what runs. Waits for nothing; False if somebody did it already."""
         with self._lock:
-            first, self.closing, self.refusing = not self.closing, True, True
-            return first
-
-    def close(self, deadline: Deadline) -> bool:
-        """End streams, cancel what runs, fail what waits; wait for the rest. After `begin_closing`."""
-        with self._lock:
-            self.closing = self.refusing = True
+            if self.closing:
+                return False
+            self.closing = True
             streams = list(self._open)
             cancels = list(self._tokens)
         for stream in streams:
             stream.shut_down()
         for cancel in cancels:
             cancel()
+        return True
+
+    def close(self, deadline: Deadline) -> bool:
+        """Wait for what runs, after `begin_closing`; False if something is stuck."""
+        self.begin_closing()
         clean = self.pool.close(deadline)
         with self._lock:
             is_quiet = self._quiet.wait_for(

@@ -86,7 +86,7 @@ class McpApp:
         ``path`` is where the endpoint is; None takes every path, for a framework that has routed already.
         ``principal`` says who sent a request: an `Auth`, a subject, or None for nobody; it may raise `HttpRefusal`
         with 401 or 403. ``seams`` makes what several processes share, once in each. ``threads`` is how many the
-        host has. ``settings`` are for this app alone, in place of the server's. ``embedding`` is what a framework
+        host has. ``settings`` are for what HTTP does, in this app alone. ``embedding`` is what a framework
         puts around functions. ``legacy_sse`` also serves the transport of 2024-11-05, on ``<path>/sse``. ``page``
         shows at ``/`` what the server offers, for a person (None: as the settings have it). ``health`` is a path
         that says 200 while requests are served, to whoever asks. ``routes`` are other applications on paths of
@@ -101,13 +101,16 @@ class McpApp:
         self._embedding = embedding
         self._runtime: Runtime | None = None
         self._lock = threading.Lock()
+        self._closing = self._closed = False
         self._health = None if health is None else health.rstrip("/")
+        if self._health is not None and (not self._health.startswith("/") or self._health == self.path):
+            raise ValueError(f"health is a path of its own, such as /healthz, not {health!r}")
         self._routes = {route.rstrip("/"): app for route, app in (routes or {}).items()}
         self._legacy_sse: LegacySse | None = None
         self._page: Page | None = None
         if legacy_sse:
-            if self.path is None:
-                raise ValueError("legacy_sse needs a path: it is served beside it")
+            if self.path is None or embedding is not None:
+                raise ValueError("legacy_sse is served beside a path of its own, not inside a framework")
             from .legacy_sse import LegacySse
 
             self._legacy_sse = LegacySse(self, self.path)
@@ -152,32 +155,36 @@ class McpApp:
         """Whether there is a page at ``/`` for a person to look at."""
         return self._page is not None
 
-    def use_threads(self, threads: int) -> None:
-        """The host says how many threads it has."""
-        self._threads = threads
-        if self._runtime is not None:
-            self._runtime.use_threads(threads)
-
     def hear_of_threads(self, threads: int) -> None:
         """The process says how many its host has; what this app was told itself counts more."""
         if self._runtime is not None and self._runtime.threads_assumed:
             self._runtime.use_threads(threads)
 
-    def refuse_more(self) -> None:
-        """Answer new requests with 503, before `close`."""
+    def begin_close(self) -> None:
+        """End streams with their closing result, and cancel what runs; from now on the app answers 503."""
+        self._closing = True
         if self._runtime is not None:
-            self._runtime.refusing = True
+            self._runtime.begin_closing()
 
     def close(self, grace: float | None = None) -> bool:
-        """End streams with their closing result, cancel what runs, and wait for it; False if something is stuck.
+        """The same, and wait for what runs; False if something is stuck. Answers computed in time are still sent.
 
-        Answers that are computed in time are still sent. Afterwards the app answers 503.
+        Whoever comes second waits for the first.
         """
-        runtime = self._runtime
-        if runtime is None or not runtime.begin_closing():
+        self.begin_close()
+        with self._lock:
+            runtime, first = self._runtime, not self._closed
+            self._closed = True
+        if runtime is None:
             return True
-        clean = runtime.close(Deadline(self.settings.shutdown_grace if grace is None else grace))
-        self.server.close()
+        grace = self.settings.shutdown_grace if grace is None else grace
+        if not first:
+            return runtime.ended.wait(grace)
+        try:
+            clean = runtime.close(Deadline(grace))
+            self.server.close()
+        finally:
+            runtime.ended.set()
         return clean
 
     # ---- The request ----------------------------------------------------------------------------------
@@ -186,13 +193,14 @@ class McpApp:
         path = environ.get("PATH_INFO", "").rstrip("/")
         if self._routes and path in self._routes:
             return self._routes[path](environ, start_response)
+        if self._closing and self._runtime is None:
+            return _unavailable(start_response)  # it ended before its first request
         try:
             runtime = self.runtime
         except Exception:
             # A lifespan or a store that cannot be opened: nothing of it is the client's business.
             log.exception("the server could not be started; the next request tries again")
-            start_response("503 Service Unavailable", [("Content-Length", "0"), ("Retry-After", "1")])
-            return []
+            return _unavailable(start_response)
         embedding = None if self._embedding is None else self._embedding(environ)
         exchange = Exchange(environ, start_response, runtime, embedding)
         if environ.get("wsgi.multithread", True) is not runtime.multithread:
@@ -213,7 +221,7 @@ class McpApp:
         method = environ["REQUEST_METHOD"]
         if self._health is not None and path == self._health:
             # Before the checks: what asks is often a balancer, by address, and learns nothing else.
-            ready = not exchange.runtime.refusing
+            ready = not self._closing
             return exchange.respond(200 if ready else 503, b"ok\n" if ready else b"closing\n", "text/plain")
         check_host(environ, self.settings)
         check_origin(environ, self.settings)
@@ -248,3 +256,8 @@ class McpApp:
             return None
         who = self._principal(exchange.environ)
         return Auth(who) if isinstance(who, str) else who
+
+
+def _unavailable(start_response: StartResponse) -> Iterable[bytes]:
+    start_response("503 Service Unavailable", [("Content-Length", "0"), *RETRY_AFTER.items()])
+    return []

@@ -177,7 +177,6 @@ def test_the_test_client_works_as_it_is() -> None:
     assert value(call("whoami", client=Client())) == "nobody"
     assert value(call("place_on_worker", {"what": "by one thread"}, client=Client()))
     assert len(messages(call("place_slowly", {"what": "by one thread"}, client=Client()))) == 3
-    _app_of("/mcp").use_threads(8)  # it has learned that there is one
 
 
 def test_other_paths_are_django_s() -> None:

@@ -179,7 +179,7 @@ def test_a_blueprint_in_several_apps_and_twice_in_one() -> None:
         assert text(post(app.test_client(), "echo", {"text": "hello"}, path)) == "hello"
     assert len(mcp.apps) == 3
     with pytest.raises(LookupError, match="3 places"):
-        _ = mcp.wsgi_app
+        _ = mcp.mcp_app
     assert list(one.extensions["mcpref"]) == ["/a/mcp", "/b/mcp"]
     assert mcp.close(1)
     assert post(two.test_client(), "echo", {"text": "hello"}, "/a/mcp").status_code == 503
@@ -205,7 +205,7 @@ def test_with_a_server_given_late(app: Flask) -> None:
         mcp.init_app(app)
     mcp.init_app(app, make_server())
     assert text(post(app.test_client(), "echo", {"text": "late"})) == "late"
-    assert mcp.wsgi_app is app.extensions["mcpref"]["/mcp"]
+    assert mcp.mcp_app is app.extensions["mcpref"]["/mcp"]
 
 
 def test_an_app_without_a_server(app: Flask) -> None:
@@ -470,7 +470,7 @@ def test_a_hook_that_would_wait_for_a_whole_stream_fails(app: Flask, torn_down: 
     assert text(post(client, "echo", {"text": "x"})) == "x"
     del torn_down[:]
     assert post(client, "stream").status_code == 500
-    eventually(lambda: mcp.wsgi_app.runtime.requests == 0)
+    eventually(lambda: mcp.mcp_app.runtime.requests == 0)
     assert sorted(entry.partition(" after")[0] for entry in torn_down) == [
         "appcontext: ",
         "appcontext: lent",
@@ -720,7 +720,7 @@ def test_a_host_that_forgets_to_close(app: Flask, torn_down: list[str]) -> None:
     del body
     assert torn_down == ["request", "appcontext: lent"]
     assert not flask.has_app_context()
-    eventually(lambda: len(torn_down) == 3 and mcp.wsgi_app.runtime.requests == 0)
+    eventually(lambda: len(torn_down) == 3 and mcp.mcp_app.runtime.requests == 0)
 
 
 def test_closing_ends_streams(app: Flask) -> None:
@@ -777,3 +777,36 @@ def test_no_page_unless_asked_for(app: Flask) -> None:
     shown = Flask("shown")
     Mcp(shown, make_server(settings=Settings(page=True)))
     assert shown.test_client().get("/mcp/page/").status_code == 200
+
+
+def test_only_what_is_named_goes_along_to_a_worker() -> None:
+    """What is bound to its thread stays: the function finds none, and opens its own."""
+    app = Flask("carry")
+    server = McpServer("carry")
+    Mcp(app, server, carry=["user"])
+
+    @app.before_request
+    def prepare() -> None:
+        g.user, g.db = "ada", "a connection of this thread's"
+
+    @server.tool
+    def there(ctx: RequestContext) -> list[str]:
+        return sorted(g)
+
+    meta = {MetaKey.PROTOCOL_VERSION: "2026-07-28", MetaKey.CLIENT_CAPABILITIES: {}}
+    message = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "there", "arguments": {}, "_meta": meta},
+    }
+    headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "there"}
+    answer = app.test_client().post("/mcp", json=message, headers=headers)
+    assert answer.get_json()["result"]["structuredContent"] == ["user"]
+
+
+def test_mistakes_in_the_arguments_are_named() -> None:
+    with pytest.raises(TypeError, match=r"Mcp\(app, server\)"):
+        Mcp(McpServer("swapped"), Flask("swapped"))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="principal"):
+        Mcp(Flask("who"), McpServer("who"), principal="me")  # type: ignore[arg-type]

@@ -358,8 +358,6 @@ def test_the_number_of_threads_can_be_told(serve: Serve, monkeypatch: pytest.Mon
     monkeypatch.setenv("MCPREF_THREADS", "12")
     assert client.app.runtime.budget.threads == 12
     assert serve(make_server(threads=9), threads=None).app.runtime.budget.threads == 9
-    client.app.use_threads(20)
-    assert client.app.runtime.budget.threads == 20
     monkeypatch.setenv("MCPREF_THREADS", "many")
     with pytest.raises(ValueError, match="MCPREF_THREADS"):
         _ = server.wsgi_app().runtime

@@ -137,7 +137,7 @@ def test_health_is_told_to_whoever_asks(serve: Serve, host: str) -> None:
 def test_health_ends_before_the_server_does(serve: Serve) -> None:
     client = serve(make_server(), health="/healthz")
     assert client.send("GET", "/healthz").status == 200
-    client.app.refuse_more()
+    client.app.begin_close()
     assert client.send("GET", "/healthz").status == 503
     assert client.modern("tools/list").status == 503
     assert client.app.close()

@@ -436,3 +436,50 @@ class TestMistakes:
             assert get(process, "/mcp", "shop.example")[0] == 403
         with serving("--allow-host", "shop.example", http="0.0.0.0:0") as process:
             assert get(process, "/mcp", "shop.example")[0] == 400
+
+
+FACTORY = """
+from mcpref import McpServer
+server = McpServer("made")
+
+def make_app():
+    return server.wsgi_app()
+
+def tool(text):
+    return text
+"""
+
+
+def test_a_factory_is_called(tmp_path: Path) -> None:
+    from mcpref.loading import load_served
+    from mcpref.transport.wsgi import McpApp
+
+    (tmp_path / "factory.py").write_text(FACTORY)
+    found = load_served(f"{tmp_path}/factory.py:make_app()")
+    assert isinstance(found, McpApp)
+
+
+@pytest.mark.parametrize("name", ["make_app", "tool"])
+def test_a_function_that_is_no_application_is_refused(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from mcpref.loading import load_served
+
+    (tmp_path / "factory.py").write_text(FACTORY)
+    with pytest.raises(SystemExit):
+        load_served(f"{tmp_path}/factory.py:{name}")
+    assert f"{name}()" in capsys.readouterr().err
+
+
+def test_a_module_with_an_application_and_a_server_must_be_told_which(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The bare server would be served without the application's login."""
+    from mcpref.loading import load_served
+
+    (tmp_path / "both.py").write_text(FACTORY + "app = make_app()\n")
+    with pytest.raises(SystemExit):
+        load_served(f"{tmp_path}/both.py")
+    said = capsys.readouterr().err
+    assert "both.py:app" in said
+    assert "both.py:server" in said

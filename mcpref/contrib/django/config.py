@@ -14,7 +14,7 @@ from django.utils.module_loading import import_string
 
 from ...page import Page
 from ...server.core import McpServer
-from .views import Principal, mcp_view, page_view
+from .views import DjangoPrincipal, mcp_view, page_view
 
 #: What the setting may say.
 KEYS: Final[Mapping[str, str]] = {
@@ -22,7 +22,7 @@ KEYS: Final[Mapping[str, str]] = {
     "PATH": "where it is served, 'mcp' unless said otherwise",
     "PRINCIPAL": "a function, or the dotted path of one: who sent a request, in place of request.user",
     "THREADS": "how many threads the host has",
-    "PAGE": "True shows a page for people below the path, at 'page/'",
+    "PAGE": "whether a page for people is shown below the path, at 'page/'",
 }
 
 
@@ -32,7 +32,7 @@ class Config:
 
     server: McpServer
     path: str
-    principal: Principal | None
+    principal: DjangoPrincipal | None
     threads: int | None
     page: bool
 
@@ -52,7 +52,11 @@ def read_config() -> Config:
     server = _imported("SERVER", given["SERVER"])
     if not isinstance(server, McpServer):
         raise _wrong("SERVER", given["SERVER"], f"is no McpServer but a {type(server).__name__}: {server!r}")
-    path, threads, page = given.get("PATH", "mcp"), given.get("THREADS"), given.get("PAGE", False)
+    path, threads, page = (
+        given.get("PATH", "mcp"),
+        given.get("THREADS"),
+        given.get("PAGE", server.settings.page),
+    )
     if not isinstance(path, str):
         raise _wrong("PATH", path, "is no string")
     if threads is not None and (not isinstance(threads, int) or isinstance(threads, bool) or threads < 1):

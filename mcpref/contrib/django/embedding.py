@@ -109,14 +109,14 @@ class _Kept:
                 log.warning("a connection that its thread left open could not be closed: %s", error)
 
 
-_thread = threading.local()
+_of_thread = threading.local()
 
 
 def _close_at_end_of_thread() -> None:
     """A worker that is idle for long ends; nobody else would close what CONN_MAX_AGE let it keep."""
     kept = connections.all(initialized_only=True)
-    if hasattr(_thread, "kept"):
-        _thread.kept.connections = kept
+    if hasattr(_of_thread, "kept"):
+        _of_thread.kept.connections = kept
     elif any(connection.connection is not None for connection in kept):
-        _thread.kept = _Kept()
-        _thread.kept.connections = kept
+        _of_thread.kept = _Kept()
+        _of_thread.kept.connections = kept

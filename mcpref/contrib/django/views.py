@@ -16,38 +16,51 @@ from django.views.decorators.http import require_safe
 from ...page import HEADERS, Page
 from ...server.context import Auth
 from ...server.core import McpServer
+from ...settings import Settings
+from ...transport.runtime import Seams
 from ...transport.wsgi import McpApp
-from ..adapting import Answer, ask, secrets_of
+from ..adapting import WsgiAnswer, call_app, secrets_of
 from .embedding import DjangoEmbedding, release_connections
 from .incoming import TrustedOrigins, environ_of, principal_of, user_of
 
 View: TypeAlias = Callable[..., HttpResponseBase]
 #: Who sent a request: an `Auth`, a subject, or None for nobody. May raise `PermissionDenied` or `HttpRefusal`.
-Principal: TypeAlias = Callable[[HttpRequest], Auth | str | None]
+DjangoPrincipal: TypeAlias = Callable[[HttpRequest], Auth | str | None]
 
 
-def mcp_view(server: McpServer, *, principal: Principal | None = None, threads: int | None = None) -> View:
+def mcp_view(
+    server: McpServer,
+    *,
+    principal: DjangoPrincipal | None = None,
+    threads: int | None = None,
+    settings: Settings | None = None,
+    seams: Callable[[], Seams] | None = None,
+) -> View:
     """A view that serves ``server``, with every HTTP method: ``re_path(r"^mcp/?$", mcp_view(server))``.
 
-    ``principal`` says who sent a request, in place of ``request.user``; ``threads`` is how many the host has.
+    ``principal`` says who sent a request, in place of ``request.user``; the rest is as for `McpApp`.
     Nothing is opened before the first request, and then in the process that serves it.
     """
     embedding = DjangoEmbedding()
+    settings = server.settings if settings is None else settings
     app = McpApp(
         server,
         path=None,
         principal=partial(principal_of, user_of if principal is None else principal),
         threads=threads,
         settings=replace(
-            server.settings,
+            settings,
             allowed_hosts=("*",),  # Django has judged by then
-            allowed_origins=TrustedOrigins(server.settings.allowed_origins),
+            allowed_origins=TrustedOrigins(settings.allowed_origins),
         ),
+        seams=seams,
+        page=False,  # it is a view of its own
         embedding=lambda environ: embedding,
     )
     keyed = False
 
-    def view(request: HttpRequest) -> HttpResponseBase:
+    def view(request: HttpRequest, **values: object) -> HttpResponseBase:
+        # ``values`` are those of variables in the prefix that the routes are included under.
         nonlocal keyed
         environ = environ_of(request)
         if not keyed:
@@ -55,7 +68,7 @@ def mcp_view(server: McpServer, *, principal: Principal | None = None, threads: 
             keys = [django_settings.SECRET_KEY, *django_settings.SECRET_KEY_FALLBACKS]
             server.suggest_secret(secrets_of(keys))
             keyed = True
-        return respond(ask(app, environ))
+        return respond(call_app(app, environ))
 
     exempt: Any = csrf_exempt(
         view
@@ -63,6 +76,8 @@ def mcp_view(server: McpServer, *, principal: Principal | None = None, threads: 
     for alias in connections:
         # Transactions are around calls (embedding.py). For each database: the decorator alone means the default.
         exempt = transaction.non_atomic_requests(using=alias)(exempt)
+    if principal is not None:
+        exempt.login_required = False  # who may come is its to say, not LoginRequiredMiddleware's
     exempt.mcp_app = app
     return exempt  # type: ignore[no-any-return]
 
@@ -70,7 +85,7 @@ def mcp_view(server: McpServer, *, principal: Principal | None = None, threads: 
 def page_view(page: Page) -> View:
     """A view that shows a person what the server offers: its files by the name that the route gives."""
 
-    def view(request: HttpRequest, name: str = "") -> HttpResponseBase:
+    def view(request: HttpRequest, name: str = "", **values: object) -> HttpResponseBase:
         request.get_host()  # refuses what ALLOWED_HOSTS does not name
         found = page.file(name)
         if found is None:
@@ -84,7 +99,7 @@ def page_view(page: Page) -> View:
 # ---- Responses --------------------------------------------------------------------------------------------
 
 
-def respond(answer: Answer) -> HttpResponseBase:
+def respond(answer: WsgiAnswer) -> HttpResponseBase:
     """An answer of the application as a response of Django's, with its own headers and no others."""
     response: Any
     if answer.is_stream:

@@ -6,10 +6,10 @@ Spec: 2024-11-05..2026-07-28 server/utilities/completion
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import InvalidParams
+from ..calling import call_plainly
 from ..responses import Completion
 from .params import check_scopes, optional_object, require_str
 
@@ -40,12 +40,7 @@ def complete(server: McpServer, scope: RequestScope, params: Mapping[str, Any]) 
         return _result(Completion([]))
     kwargs: dict[str, Any] = {"arguments": known} if completer.takes_arguments else {}
     args = (scope, value) if completer.context != "none" else (value,)
-    embedding = scope.inner.embedding
-    found = (
-        completer.fn(*args, **kwargs)
-        if embedding is None
-        else embedding.call(completer.fn, partial(completer.fn, *args, **kwargs))
-    )
+    found = call_plainly(scope, completer.fn, args, kwargs)
     return _result(found if isinstance(found, Completion) else Completion(list(found)))
 
 
