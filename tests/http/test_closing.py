@@ -16,6 +16,12 @@ from tests.http.conftest import Serve
 from tests.threads import eventually, join, until
 
 
+@pytest.fixture(autouse=True)
+def _undeclared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test has the process say of its host is not for others."""
+    monkeypatch.setattr(hosting, "_threads", None)
+
+
 def make_server() -> McpServer:
     server = McpServer("closing")
 
