@@ -234,20 +234,28 @@ class _Body:
 
     def __init__(self, request: Request) -> None:
         self._request = request
-        # werkzeug makes its stream when somebody first asks for the body in any form, and keeps it there.
+        # werkzeug makes its stream when somebody first asks for the body in any form, and keeps it there; and what it
+        # read, if it was read as a whole. Whoever only looked for a form has read nothing.
         self._asked_before = "stream" in vars(request)
-        self._stream: Any = None if self._asked_before else request.environ["wsgi.input"]
+        cached: bytes | None = getattr(request, "_cached_data", None)
+        self._is_read = cached is not None
+        self._stream: Any
+        if cached is not None:
+            self._stream = io.BytesIO(cached)
+        else:
+            self._stream = request.stream if self._asked_before else request.environ["wsgi.input"]
         self._chunks: list[bytes] = []
 
     def read(self, size: int = -1) -> bytes:
-        if self._stream is None:
-            # Only now: if it has to come from the connection after all, then within the time there is for that.
-            self._stream = io.BytesIO(self._request.get_data())
         chunk: bytes = self._stream.read(size)
-        if chunk and not self._asked_before:
+        if chunk and not self._is_read:
             # Whoever asks later would wait for bytes that never come. There is one chunk as a rule, which is shared.
             self._chunks.append(chunk)
-            self._request.environ["wsgi.input"] = io.BytesIO(b"".join(self._chunks))
+            whole = b"".join(self._chunks)
+            if self._asked_before:
+                self._request._cached_data = whole
+            else:
+                self._request.environ["wsgi.input"] = io.BytesIO(whole)
         return chunk
 
 
@@ -261,7 +269,7 @@ def _who(principal: FlaskPrincipal, environ: Environ) -> Auth | str | None:
             for name in response.headers.keys()  # noqa: SIM118 - it yields pairs by itself
             if name.lower() not in ("content-type", "content-length")
         }
-        status = response.status_code
+        status = response.status_code if response.status_code >= 300 else 403
         raise HttpRefusal(status, str(error.description or reason(status)), headers) from None
 
 

@@ -15,7 +15,8 @@ from __future__ import annotations
 import _thread
 import errno
 import logging
-import signal
+import os
+import time
 from typing import Any, Final
 
 worker_class = "gthread"
@@ -26,6 +27,10 @@ graceful_timeout = 20
 
 #: The same for greenlets: there an idle connection holds up the worker's end for as long.
 _GREEN_KEEPALIVE: Final = 2
+#: How often to look whether a worker is to end.
+_LOOK: Final = 0.1
+#: How long a gevent worker goes on taking connections after that: they are not to be refused.
+_STILL_ACCEPTING: Final = 1.1
 #: How long a worker that leaves waits for what still runs; its graceful timeout is over by then.
 _AT_EXIT: Final = 5.0
 
@@ -45,17 +50,22 @@ def post_worker_init(worker: Any) -> None:
         error_log.addFilter(_is_worth_logging)
     if _is_green(worker) and worker.cfg.keepalive == keepalive:
         worker.cfg.set("keepalive", _GREEN_KEEPALIVE)
-    handle = signal.getsignal(signal.SIGTERM)
+    # Not a `threading.Thread`, which gunicorn's own end would see.
+    _thread.start_new_thread(_end_streams_in_time, (worker,))
 
-    def end_streams_first(number: int, frame: Any) -> None:
-        # On a thread of its own, because it waits, and a signal's handler may not. Not a `threading.Thread`, whose
-        # start waits too: under gevent that may be in the middle of its loop.
-        _thread.start_new_thread(hosting.close_all, ())
-        if callable(handle):
-            handle(number, frame)
 
-    signal.signal(signal.SIGTERM, end_streams_first)
-    signal.siginterrupt(signal.SIGTERM, False)
+def _end_streams_in_time(worker: Any) -> None:
+    """End streams when the worker ends: told so by a signal, by its number of requests, or because it is alone.
+
+    The worker itself would wait for them, and then cut them off.
+    """
+    from ..transport import hosting
+
+    while worker.alive and worker.ppid == os.getppid():
+        time.sleep(_LOOK)
+    if _is_green(worker):
+        time.sleep(_STILL_ACCEPTING)
+    hosting.close_all()
 
 
 def worker_exit(server: Any, worker: Any) -> None:

@@ -123,7 +123,7 @@ class McpServer(Registrar):
         self._suggested: object = None
         if secret is not None or "MCPREF_SECRET" in os.environ:
             # Now, so that a bad secret is refused here and not at the first question.
-            self._sealer = make_sealer(secret, self.settings)
+            self._sealer = make_sealer(secret, self.settings, self.name)
         self.bound_state = ConnectionState()
         """The state of a peer whose transport keeps none."""
         if resource_subscriptions:
@@ -385,7 +385,7 @@ class McpServer(Registrar):
 
     def suggest_secret(self, secret: str | bytes | Sequence[str | bytes]) -> None:
         """Seal with this, as a framework's own key, unless a secret was given; the first suggestion counts."""
-        sealer = make_sealer(secret, self.settings)
+        sealer = make_sealer(secret, self.settings, self.name)
         with self._registry_lock:
             if not self.has_secret:
                 self._sealer, self._suggested = sealer, secret
@@ -399,7 +399,7 @@ class McpServer(Registrar):
     def sealer(self) -> Sealer:
         """Seals and opens the state of rounds; without a secret given, made on first use, for this process."""
         if self._sealer is None:
-            sealer = make_sealer(None, self.settings)
+            sealer = make_sealer(None, self.settings, self.name)
             with self._registry_lock:
                 # Two first requests at once must not end up with two random secrets.
                 if self._sealer is None:

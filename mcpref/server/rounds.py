@@ -21,6 +21,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..asking import Ask
@@ -142,10 +143,14 @@ def _read(ask: Ask[Any], given: list[Any] | None) -> tuple[Any] | None:
 class Sealer:
     """Writes and reads ``requestState``: signed, bound to the caller and the request, and short-lived."""
 
-    __slots__ = ("_clock", "_ring", "generated")
+    __slots__ = ("_audience", "_clock", "_ring", "generated")
 
-    def __init__(self, ring: KeyRing, clock: Callable[[], float], *, generated: bool = False) -> None:
+    def __init__(
+        self, ring: KeyRing, clock: Callable[[], float], *, generated: bool = False, audience: str = ""
+    ) -> None:
+        """``audience`` is the server: others may seal with the same secret, a framework's key."""
         self._ring = ring
+        self._audience = audience
         self._clock = clock
         self.generated = generated
         """Whether nobody gave a secret, so that no other process can open what this one sealed."""
@@ -154,7 +159,7 @@ class Sealer:
         from ..request_state import StateTooLarge
 
         try:
-            return self._ring.seal(encode_json(payload), now=self._clock(), binding=binding)
+            return self._ring.seal(encode_json(payload), now=self._clock(), binding=self._bound(binding))
         except StateTooLarge as error:
             raise InternalError(
                 f"{_largest(payload)} makes the request's state larger than {error.limit} bytes"
@@ -168,7 +173,7 @@ class Sealer:
         from ..request_state import BadRequestState
 
         try:
-            opened = self._ring.unseal(token, now=self._clock(), binding=binding)
+            opened = self._ring.unseal(token, now=self._clock(), binding=self._bound(binding))
         except BadRequestState as error:
             hint = "; other processes need the same MCPREF_SECRET or SECRET_KEY" if self.generated else ""
             log.warning("a request's state was refused: %s%s", error.why, hint)
@@ -176,8 +181,13 @@ class Sealer:
         payload: dict[str, Any] = json.loads(opened)
         return payload
 
+    def _bound(self, binding: Binding) -> Binding:
+        return replace(binding, request=f"{self._audience}\n{binding.request}")
 
-def make_sealer(secret: str | bytes | Sequence[str | bytes] | None, settings: Settings) -> Sealer:
+
+def make_sealer(
+    secret: str | bytes | Sequence[str | bytes] | None, settings: Settings, audience: str = ""
+) -> Sealer:
     """A sealer with the secrets given, else the environment's, else one of its own for this process alone."""
     from ..request_state import KeyRing
 
@@ -192,7 +202,7 @@ def make_sealer(secret: str | bytes | Sequence[str | bytes] | None, settings: Se
         )
     except ValueError as error:
         raise ValueError(f"McpServer(secret=...) or MCPREF_SECRET: {error}") from None
-    return Sealer(ring, time.time, generated=generated)
+    return Sealer(ring, time.time, generated=generated, audience=audience)
 
 
 def open_rounds(scope: RequestScope, server: McpServer) -> None:

@@ -1,8 +1,8 @@
 """WSGI servers that run inside this process, each behind the same three verbs: serve, drain, stop.
 
-waitress is the one to use: it keeps connections alive, streams, reads and sends on a thread of its own so that slow
-clients hold none of the others, and tells when a client has gone. werkzeug's is always there, and closes every
-connection after one request. cheroot is here for those who run it anyway.
+waitress is the one to use: it keeps connections alive, streams, reads bodies and sends plain answers on a thread of
+its own so that slow clients hold none of the others, and tells when a client has gone. werkzeug's is always there,
+and closes every connection after one request. cheroot is here for those who run it anyway.
 """
 
 from __future__ import annotations
@@ -58,6 +58,9 @@ class Waitress:
             threads=threads,
             # By default it stops accepting at 100, and select() at descriptor 1024.
             connection_limit=1000,
+            # Idle ones make room for others sooner than after two minutes.
+            channel_timeout=30,
+            cleanup_interval=5,
             asyncore_use_poll=True,
             # Otherwise its probe says for ever that the client is there.
             channel_request_lookahead=1,
@@ -185,6 +188,10 @@ class Cheroot:
             request_queue_size=1024,
             timeout=max(1, round(settings.send_timeout)),
         )
+        # It has no bounds of its own, and takes in what was refused too.
+        self._server.max_request_header_size = 64 * 1024
+        if isinstance(app, McpApp):
+            self._server.max_request_body_size = settings.max_message + 64 * 1024
         try:
             # Its threads would hold up the interpreter's end, and take after the one that starts them.
             _on_daemon(self._server.prepare)

@@ -80,6 +80,11 @@ def _serve(server: HostServer, settings: Settings, signals: bool, tell: Callable
         hosting.close_all(settings.shutdown_grace)
         server.drain(deadline)
 
+    def stop() -> None:
+        if serving.is_alive():
+            server.stop()
+            serving.join(timeout=5.0)
+
     serving = threading.Thread(target=serve, name="mcpref-http", daemon=True)
     serving.start()
     try:
@@ -91,14 +96,14 @@ def _serve(server: HostServer, settings: Settings, signals: bool, tell: Callable
                     patience = f"shutting down; what runs has {settings.shutdown_grace:g} seconds"
                     print(f"mcpref: {reason}: {patience}", file=sys.stderr, flush=True)
                     end()
+                    stop()  # here, because some servers drain while they stop
         else:
             atexit.register(end)  # the reloader's process is about to be replaced
             tell()
             bell.wait()
             atexit.unregister(end)
     finally:
-        server.stop()
-        serving.join(timeout=5.0)
+        stop()
         bell.close()
     if failures:
         raise RuntimeError(f"{server.name} has failed") from failures[0]

@@ -212,7 +212,7 @@ class McpApp:
         except Unavailable as error:
             log.error("%s", error)
             return exchange.error(503, InternalError("try again later"), RETRY_AFTER)
-        except Exception:
+        except (Exception, SystemExit):  # a hook of the application's does not end the process either
             log.exception("a request failed in the transport")
             return exchange.error(500, InternalError())
 

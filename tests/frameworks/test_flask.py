@@ -27,6 +27,7 @@ from mcpref import Auth, Elicit, McpServer, RequestContext, RequestInfo, Setting
 from mcpref.contrib.flask import Mcp
 from mcpref.meta import MetaKey
 from mcpref.page import HEADERS
+from mcpref.request_state import BadRequestState, Binding
 from mcpref.sse import EventDecoder
 from tests.http_robust.clients import ELICITS, LEGACY, MODERN, Client, Connection, modern_message
 from tests.http_robust.hosts import FixedThreads, QuietHandler
@@ -810,3 +811,54 @@ def test_mistakes_in_the_arguments_are_named() -> None:
         Mcp(McpServer("swapped"), Flask("swapped"))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="principal"):
         Mcp(Flask("who"), McpServer("who"), principal="me")  # type: ignore[arg-type]
+
+
+class _Endless:
+    """A body that goes on for ever, as a client may send it in chunks."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+
+    def read(self, size: int = -1) -> bytes:
+        assert 0 < size < 10_000_000, "nobody may ask for all of it"
+        self.taken += size
+        return b"x" * size
+
+    readline = readlines = read
+
+    def __iter__(self) -> Iterator[bytes]:
+        raise NotImplementedError
+
+
+def test_a_hook_that_looks_for_a_form_does_not_lift_the_bound() -> None:
+    app = Flask("bounded")
+    Mcp(app, McpServer("bounded", settings=Settings(max_message=1000)))
+
+    @app.before_request
+    def look() -> None:
+        assert request.form.get("csrf_token") is None  # as extensions do on every POST
+
+    body = _Endless()
+    environ = EnvironBuilder("/mcp", method="POST", content_type="application/json").get_environ()
+    environ |= {"wsgi.input": body, "wsgi.input_terminated": True, "wsgi.multithread": True}
+    environ.pop("CONTENT_LENGTH", None)
+    begun: list[str] = []
+
+    def start_response(status: str, headers: Any, exc_info: Any = None) -> Callable[[bytes], object]:
+        begun.append(status)
+        return lambda data: None
+
+    list(app.wsgi_app(environ, start_response))
+    assert begun[0].startswith("413")
+    assert body.taken < 200_000
+
+
+def test_what_one_server_sealed_does_not_open_in_another_with_the_same_key() -> None:
+    servers = [McpServer("sandbox"), McpServer("live")]
+    for server in servers:
+        server.suggest_secret(b"k" * 32)
+    binding = Binding("7", "digest")
+    sealed = servers[0].sealer.seal({"once": {"paid": 0}}, binding)
+    assert servers[0].sealer.unseal(sealed, binding) == {"once": {"paid": 0}}
+    with pytest.raises(BadRequestState):
+        servers[1].sealer.unseal(sealed, binding)

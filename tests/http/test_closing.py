@@ -241,13 +241,22 @@ def test_a_host_server_that_fails_ends_the_program(monkeypatch: pytest.MonkeyPat
             self._sock = sock
 
         def serve(self) -> None:
+            self._sock.close()
             raise RuntimeError("no more descriptors")
 
         def drain(self, deadline: Any) -> None: ...
 
-        def stop(self) -> None:
-            self._sock.close()
+        def stop(self) -> None: ...
 
     monkeypatch.setitem(host_servers.HOST_SERVERS, "broken", Broken)
     with pytest.raises(RuntimeError, match="broken has failed"):
         http_server.run_http(make_server().wsgi_app(), "127.0.0.1", 0, signals=False, host_server="broken")
+
+
+def test_a_hook_that_would_end_the_process_fails_its_request_alone(serve: Serve) -> None:
+    def principal(environ: dict[str, Any]) -> str:
+        raise SystemExit("no")
+
+    client = serve(make_server(), principal=principal)
+    assert client.modern("tools/list").status == 500
+    assert client.modern("tools/list").status == 500
