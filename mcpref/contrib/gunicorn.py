@@ -12,10 +12,10 @@ until a worker runs.
 
 from __future__ import annotations
 
-import _thread
 import errno
 import logging
 import os
+import threading
 import time
 from typing import Any, Final
 
@@ -50,8 +50,7 @@ def post_worker_init(worker: Any) -> None:
         error_log.addFilter(_is_worth_logging)
     if _is_green(worker) and worker.cfg.keepalive == keepalive:
         worker.cfg.set("keepalive", _GREEN_KEEPALIVE)
-    # Not a `threading.Thread`, which gunicorn's own end would see.
-    _thread.start_new_thread(_end_streams_in_time, (worker,))
+    threading.Thread(target=_end_streams_in_time, args=(worker,), name="mcpref-gunicorn", daemon=True).start()
 
 
 def _end_streams_in_time(worker: Any) -> None:
