@@ -123,6 +123,10 @@ def run_stdio(server: McpServer, stream: ByteStream | None = None) -> None:
 
     main = threading.current_thread() is threading.main_thread()
     if serve_stdio(server, stream, signals=main):
+        if main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            # A client may close our input and send a signal at once. Both mean the same, so the second must not turn
+            # a good end into a bad one while the interpreter is on its way out.
+            signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
         return
     print(
         f"mcpref: a handler, or a peer that does not read, held up the end for {server.settings.shutdown_grace:g} "
