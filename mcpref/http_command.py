@@ -81,23 +81,23 @@ def _no_address(options: HttpOptions, error: OSError) -> str:
 
 def make_app(options: HttpOptions) -> WsgiApp:
     """The application to serve: the server's, or the one that was named."""
-    found = load_served(options.target)
-    _check_options(found, options)
+    return _app_of(load_served(options.target), options)
+
+
+def _app_of(found: McpServer | WsgiApp, options: HttpOptions) -> WsgiApp:
     if not isinstance(found, McpServer):
+        if options.allow_hosts or options.page or options.health:
+            fail(
+                "--allow-host, --page and --health are for a McpServer; an application says these things itself, "
+                "as by Flask's TRUSTED_HOSTS and Mcp(..., page=True), or Django's ALLOWED_HOSTS and MCPREF['PAGE']"
+            )
         return found
-    if options.health is not None and not options.health.strip("/"):
-        fail("--health takes a path of its own, such as /healthz")
     admitted = (*found.settings.allowed_hosts, *(name.lower() for name in options.allow_hosts))
     settings = replace(found.settings, allowed_hosts=admitted)
-    return found.wsgi_app(settings=settings, page=options.page, health=options.health)
-
-
-def _check_options(found: McpServer | WsgiApp, options: HttpOptions) -> None:
-    if not isinstance(found, McpServer) and (options.allow_hosts or options.page or options.health):
-        fail(
-            "--allow-host, --page and --health are for a McpServer; an application says these things itself, "
-            "as by Flask's TRUSTED_HOSTS and Mcp(..., page=True), or Django's ALLOWED_HOSTS and MCPREF['PAGE']"
-        )
+    try:
+        return found.wsgi_app(settings=settings, page=options.page, health=options.health)
+    except ValueError as error:  # it says which option, and what would do
+        fail(str(error))
 
 
 def _mention_hosts(found: McpServer | WsgiApp, options: HttpOptions) -> None:
@@ -175,7 +175,7 @@ def _serve_with_workers(options: HttpOptions, workers: int) -> None:
 def _check_shareable(options: HttpOptions, workers: int) -> None:
     """Refuse what would fail at random: a round sealed by one process and answered to another."""
     found = load_served(options.target)
-    _check_options(found, options)  # here and not only in the workers, which would be started again and again
+    _app_of(found, options)  # here and not only in the workers, which would be started again and again
     _mention_hosts(found, options)
     if workers < 2 or not isinstance(found, McpServer):
         return

@@ -483,3 +483,12 @@ def test_a_module_with_an_application_and_a_server_must_be_told_which(
     said = capsys.readouterr().err
     assert "both.py:app" in said
     assert "both.py:server" in said
+
+
+@pytest.mark.parametrize("health", ["h", "/", "/mcp"])
+def test_a_health_path_that_is_none_is_explained(health: str, capsys: pytest.CaptureFixture[str]) -> None:
+    from mcpref.http_command import HttpOptions, make_app
+
+    with pytest.raises(SystemExit):
+        make_app(HttpOptions("mcpref.demo:server", "localhost", 0, health=health))
+    assert "/healthz" in capsys.readouterr().err
